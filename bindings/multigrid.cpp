@@ -67,9 +67,9 @@ void bind_multigrid(nb::module_& m) {
                    [](const Multigrid& g) {
                      const MultigridProfile& p = g.profile();
                      return std::map<std::string, double>{
-                         {"cycles", double(p.cycles)}, {"columns", double(p.columns)},
-                         {"transfer", p.transfer},     {"coarse", p.coarse},
-                         {"residual", p.residual},     {"smoother", p.smoother}};
+                         {"cycles", double(p.cycles)},     {"columns", double(p.columns)},
+                         {"transfer", p.transfer.seconds}, {"coarse", p.coarse.seconds},
+                         {"residual", p.residual.seconds}, {"smoother", p.smoother.seconds}};
                    })
       .def_prop_ro("cost", [](const Multigrid& g) { return g.report().cost; })
       .def_prop_ro("coarse_lattice",

@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/all_quarks.hpp"
+#include "tests/support/counted_costs.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/comm/traffic.hpp"
-#include "trellis/device/launch_count.hpp"
 #include "trellis/operator/domain_wall.hpp"
 #include "trellis/operator/staggered.hpp"
 #include "trellis/solver/methods/bicgstab.hpp"
@@ -21,52 +20,7 @@
 namespace trellis {
 namespace {
 
-struct Counted {
-  int64_t messages = 0, sums = 0, launches = 0;
-  std::vector<int64_t> bytes_to;  ///< by rank
-};
-
-/// What f() sends, sums and launches.
-template <class F>
-Counted count(const F& f) {
-  traffic().bytes_to.resize(size_t(world()->size()), 0);
-  const Traffic before = traffic();
-  const int64_t launched = launches();
-  f();
-  Counted c{traffic().messages - before.messages, traffic().sums - before.sums, launches() - launched,
-            traffic().bytes_to};
-  for (size_t i = 0; i < c.bytes_to.size(); ++i) c.bytes_to[i] -= before.bytes_to[i];
-  return c;
-}
-
-void expect_cost(const Counted& found, const Cost& cost, const Geometry& g, const std::string& where) {
-  EXPECT_EQ(found.messages, cost.message_count()) << where;
-  EXPECT_EQ(found.sums, cost.sums) << where;
-  EXPECT_EQ(found.launches, cost.launches) << where;
-  std::vector<int64_t> bytes_to(found.bytes_to.size(), 0);
-  for (const SentMessage& m : cost.messages)
-    bytes_to[size_t(g.neighbour_rank(m.mu, m.step))] += m.count * int64_t(m.bytes);
-  EXPECT_EQ(found.bytes_to, bytes_to) << where;
-}
-
-/// apply and apply_dagger, without sums and with each of them.
-void check_operator(const LinearOperator& A, const std::string& where) {
-  const Geometry& g = A.domain_lattice()->geometry();
-  for (const int columns : {1, 3}) {
-    const SpinorField in = A.make_field(columns);
-    SpinorField out = A.make_field(columns);
-    for (const bool is_dagger : {false, true})
-      for (const int wanted : {0, 1, 2}) {
-        ColumnSums sums{.wants_norm2 = (wanted & 1) != 0, .wants_real_dot = (wanted & 2) != 0};
-        const Counted found =
-            count([&] { is_dagger ? A.apply_dagger(out, in, sums) : A.apply(out, in, sums); });
-        expect_cost(found, (is_dagger ? A.dagger_cost(columns) : A.cost(columns)) + sums.cost, g,
-                    message(where, " ", A.name(), ", ", columns, " columns, ", is_dagger, " ", wanted));
-        EXPECT_EQ(sums.norm2.size(), sums.wants_norm2 ? size_t(columns) : 0u);
-        EXPECT_EQ(sums.real_dot.size(), sums.wants_real_dot ? size_t(columns) : 0u);
-      }
-  }
-}
+using test::check_operator, test::check_solve, test::count, test::Counted, test::expect_cost;
 
 /// Ranks divide time alone, or other directions.
 std::vector<LatticePtr> lattices() {
@@ -151,19 +105,6 @@ TEST(Costs, do_not_depend_on_how_passes_are_cut) {
   for (const PassOrder order : {PassOrder::apart, PassOrder::in_slices, PassOrder::in_slices_read})
     expect_cost(count([&] { hop.apply_twice(out, odd, 0, even, {}, {}, {}, order); }), 2 * hop.hop_cost(1),
                 lattice->geometry(), std::to_string(int(order)));
-}
-
-/// A solve costs what it sends, sums and launches. What stays for the next one, as copies of the operator in
-/// other storages, is made before.
-void check_solve(const LinearOperator& A, const SpinorField& b, const SolverSpec& spec) {
-  const OperatorCopies copies(A);
-  SpinorField x = SpinorField::like(b), first = x;
-  solve(spec, copies, first, b);
-  SolveReport report;
-  const Counted found = count([&] { report = solve(spec, copies, x, b); });
-  EXPECT_GE(report.iterations, 7) << report.method;
-  EXPECT_GT(report.cost.sums, report.iterations) << report.method;
-  expect_cost(found, report.cost, b.geometry(), message(A.name(), ", ", report.method));
 }
 
 SpinorField point_source(const LinearOperator& A) {

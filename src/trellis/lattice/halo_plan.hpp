@@ -2,6 +2,7 @@
 /// What the ranks of a lattice send each other so that every rank has its ghosts: lists of sites, which know
 /// neither what a site holds nor how messages travel. All ranks cut alike make their lists in the same order,
 /// so that a list of what one sends and the list of what the other receives match without a word.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -21,6 +22,8 @@ struct HaloPlan {
   /// Messages to and from one other rank: places of what is sent, and of the ghosts that are received.
   struct Peer {
     std::vector<int32_t> sends, receives;
+    /// Sites of the message each way: where a field has sites of one parity only, one way may have more.
+    int64_t longer_way() const { return int64_t(std::max(sends.size(), receives.size())); }
   };
   std::map<int, Peer> peers;  ///< by rank
   /// Ghosts whose sites lie on this rank: on a short grid, or in another lane.

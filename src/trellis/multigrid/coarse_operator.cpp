@@ -11,22 +11,25 @@
 
 namespace trellis {
 
-/// The neighbours' vectors of fields of one kind, for the sites of one parity.
+/// The neighbours' vectors of fields of one kind.
 struct CoarseMatrix::Halo {
   HaloExchange exchange;
-  std::vector<int32_t> places;
-  KernelTable<int32_t> neighbours;  ///< [site][leg]
+  std::vector<int32_t> places[2];
+  KernelTable<int32_t> neighbours[2];  ///< [site][leg], by parity of the sites that have neighbours in `in`
 
-  Halo(const SiteField& in, int parity) : exchange{in, HaloShape{}} {
-    const size_t sites = size_t(in.layout().blocks(parity));
-    places.resize(sites * legs);
-    for (int leg = 0; leg < legs; ++leg) {
-      Coord step{};
-      step[leg / 2] = leg % 2 == 0 ? 1 : -1;
-      const std::vector<int32_t> of_leg = exchange.sites().neighbours(parity, step);
-      for (size_t site = 0; site < sites; ++site) places[site * legs + size_t(leg)] = of_leg[site];
+  Halo(const SiteField& in, const SiteHaloPtr& ghost_sites) : exchange{in, ghost_sites} {
+    for (int parity = 0; parity < 2; ++parity) {
+      if (in.subset() == subset_of(parity)) continue;
+      const size_t sites = size_t(in.layout().blocks(parity));
+      places[parity].resize(sites * legs);
+      for (int leg = 0; leg < legs; ++leg) {
+        Coord step{};
+        step[leg / 2] = leg % 2 == 0 ? 1 : -1;
+        const std::vector<int32_t> of_leg = ghost_sites->neighbours(parity, step);
+        for (size_t site = 0; site < sites; ++site) places[parity][site * legs + size_t(leg)] = of_leg[site];
+      }
+      neighbours[parity] = {places[parity], in.spec().backend};
     }
-    neighbours = {places, in.spec().backend};
   }
 };
 
@@ -153,18 +156,39 @@ FieldSpec CoarseMatrix::field_spec(Subset subset, int rhs) const {
   return spec;
 }
 
-CoarseMatrix::Halo& CoarseMatrix::halo(const SiteField& in, int parity) const {
-  auto& entry = halos_[{int(in.subset()), in.rhs(), parity}];
-  if (!entry) entry = std::make_shared<Halo>(in, parity);
+const SiteHaloPtr& CoarseMatrix::ghost_sites(Subset subset) const {
+  SiteHaloPtr& entry = ghost_sites_[subset];
+  const int parity = subset == Subset::full ? -1 : first_parity(subset);
+  if (!entry) entry = std::make_shared<SiteHalo>(diagonal_.layout_ptr(), HaloShape{}, parity);
+  return entry;
+}
+
+CoarseMatrix::Halo& CoarseMatrix::halo(const SiteField& in) const {
+  auto& entry = halos_[{in.subset(), in.rhs()}];
+  if (!entry) entry = std::make_shared<Halo>(in, ghost_sites(in.subset()));
   return *entry;
 }
 
 void CoarseMatrix::hop(SiteField& out, int parity, const SiteField& in, const SiteField* add, double hop,
                        bool is_dagger) const {
-  Halo& neighbours = halo(in, parity);
+  Halo& neighbours = halo(in);
   neighbours.exchange.exchange(in);
+  hop_from(neighbours, out, parity, in, add, hop, is_dagger);
+}
+
+void CoarseMatrix::multiply_all(SiteField& out, const SiteField& in, bool is_dagger) const {
+  Halo& neighbours = halo(in);
+  neighbours.exchange.exchange(in);
+  for (int parity = 0; parity < 2; ++parity) {
+    multiply(out, parity, in, nullptr, false, is_dagger);
+    hop_from(neighbours, out, parity, in, &out, 1.0, is_dagger);
+  }
+}
+
+void CoarseMatrix::hop_from(const Halo& neighbours, SiteField& out, int parity, const SiteField& in,
+                            const SiteField* add, double hop, bool is_dagger) const {
   CoarseHopCall call;
-  call.neighbours = neighbours.neighbours.data();
+  call.neighbours = neighbours.neighbours[parity].data();
   call.back_links = back_links_[parity].data();
   call.in = in.raw(1 - parity);
   call.ghosts = neighbours.exchange.ghosts();
@@ -204,30 +228,33 @@ void CoarseMatrix::multiply(SiteField& out, int parity, const SiteField& in, con
 
 /// A product of a matrix takes 8 (2 n)^2 flop; matrices are read once, however many columns there are.
 Cost CoarseMatrix::diagonal_cost(int columns) const {
-  const double half = 0.5 * double(links_.lattice().volume()),
-               real = double(element_bytes(links_.precision()));
-  const double rows = 2.0 * vectors_;
-  Cost cost = cost_of(half * columns * 8 * rows * rows, half * real * (2 * rows * rows + 4 * rows * columns));
+  const double half = 0.5 * double(links_.lattice().volume()), rows = 2.0 * vectors_;
+  const double stored = double(element_bytes(links_.precision())),
+               real = double(element_bytes(diagonal_.precision()));
+  Cost cost = cost_of(half * columns * 8 * rows * rows,
+                      half * (stored * 2 * rows * rows + real * 4 * rows * columns));
   cost.launches = 1;
   return cost;
 }
 
-Cost CoarseMatrix::hop_cost(int columns) const {
-  const double half = 0.5 * double(links_.lattice().volume()),
-               real = double(element_bytes(links_.precision()));
-  const double rows = 2.0 * vectors_;
+Cost CoarseMatrix::hop_cost_without_halo(int columns) const {
+  const double half = 0.5 * double(links_.lattice().volume()), rows = 2.0 * vectors_;
+  const double stored = double(element_bytes(links_.precision())),
+               real = double(element_bytes(diagonal_.precision()));
   Cost cost = cost_of(half * columns * 8 * (8 * rows * rows),
-                      half * real * (8 * 2 * rows * rows + 4 * rows * columns));
+                      half * (stored * 8 * 2 * rows * rows + real * 4 * rows * columns));
   cost.launches = 1;
-  const Geometry& g = links_.geometry();
-  for (int mu = 0; mu < Nd; ++mu) {
-    if (!g.is_split(mu)) continue;
-    const double bytes = 0.5 * double(g.local_volume()) / g.local()[mu] * 2 * rows * real * columns;
-    cost.add_message({mu, 1, bytes});
-    cost.add_message({mu, -1, bytes});
-  }
-  if (!cost.messages.empty()) cost.launches += 2;
   return cost;
+}
+
+Cost CoarseMatrix::hop_cost(int parity, int columns) const {
+  const Subset other = subset_of(1 - parity);
+  return hop_cost_without_halo(columns) + HaloExchange::cost(*ghost_sites(other), field_spec(other, columns));
+}
+
+Cost CoarseMatrix::cost_of_all(int columns) const {
+  return 2 * (hop_cost_without_halo(columns) + diagonal_cost(columns)) +
+         HaloExchange::cost(*ghost_sites(Subset::full), field_spec(Subset::full, columns));
 }
 
 std::string CoarseOperator::name() const {
@@ -244,15 +271,10 @@ std::shared_ptr<const SchurOperator> CoarseOperator::schur(SchurForm form) const
 }
 
 void CoarseOperator::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const {
-  for (int parity = 0; parity < 2; ++parity) {
-    matrix_->multiply(out, parity, in, nullptr, false, is_dagger);
-    matrix_->hop(out, parity, in, &out, 1.0, is_dagger);
-  }
+  matrix_->multiply_all(out, in, is_dagger);
 }
 
-Cost CoarseOperator::cost(int columns) const {
-  return 2 * (matrix_->hop_cost(columns) + matrix_->diagonal_cost(columns));
-}
+Cost CoarseOperator::cost(int columns) const { return matrix_->cost_of_all(columns); }
 
 std::string CoarseSchur::name() const {
   return message("even-odd ", CoarseOperator(matrix_).name(),
@@ -292,7 +314,7 @@ void CoarseSchur::multiply(SpinorField& out, const SpinorField& in, bool is_dagg
 }
 
 Cost CoarseSchur::cost(int columns) const {
-  return 2 * (matrix_->hop_cost(columns) + matrix_->diagonal_cost(columns));
+  return matrix_->hop_cost(0, columns) + matrix_->hop_cost(1, columns) + 2 * matrix_->diagonal_cost(columns);
 }
 
 void CoarseSchur::prepare_source(SpinorField& source, const SpinorField& b) const {
@@ -311,12 +333,12 @@ void CoarseSchur::reconstruct(SpinorField& x, const SpinorField& solution, const
 }
 
 Cost CoarseSchur::source_cost(int columns) const {
-  return matrix_->hop_cost(columns) +
+  return matrix_->hop_cost(0, columns) +
          (form_ == SchurForm::symmetric ? 2 : 1) * matrix_->diagonal_cost(columns);
 }
 
 Cost CoarseSchur::reconstruction_cost(int columns) const {
-  return matrix_->hop_cost(columns) + matrix_->diagonal_cost(columns) + copy_cost(columns);
+  return matrix_->hop_cost(1, columns) + matrix_->diagonal_cost(columns) + copy_cost(columns);
 }
 
 }  // namespace trellis

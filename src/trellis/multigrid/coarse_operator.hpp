@@ -41,23 +41,32 @@ class CoarseMatrix {
   /// @pre out and in are different, unless full
   void hop(SiteField& out, int parity, const SiteField& in, const SiteField* add, double hop,
            bool is_dagger) const;
+  /// out = D_c in on all sites, with one exchange of neighbours. @pre out is not in
+  void multiply_all(SiteField& out, const SiteField& in, bool is_dagger) const;
   /// out = add + A in, or A^-1 in. @pre out is not in
   void multiply(SiteField& out, int parity, const SiteField& in, const SiteField* add, bool is_inverse,
                 bool is_dagger) const;
-  /// Of one hop to a parity, and of one A.
-  Cost hop_cost(int columns) const;
+  /// Of one hop to a parity from a field of the other one, of one A on a parity, and of D_c. Messages are
+  /// those of this rank: where local extents are odd, ranks have unequal numbers of sites of a parity.
+  Cost hop_cost(int parity, int columns) const;
   Cost diagonal_cost(int columns) const;
+  Cost cost_of_all(int columns) const;
 
  private:
   struct Halo;
-  Halo& halo(const SiteField& in, int parity) const;
+  const SiteHaloPtr& ghost_sites(Subset subset) const;
+  Halo& halo(const SiteField& in) const;
+  void hop_from(const Halo& neighbours, SiteField& out, int parity, const SiteField& in, const SiteField* add,
+                double hop, bool is_dagger) const;
+  Cost hop_cost_without_halo(int columns) const;
   int vectors_;
   SiteField links_, diagonal_, inverse_;
   double condition_ = 0;
   std::unique_ptr<HaloExchange> link_halo_;
   std::vector<int32_t> back_places_[2];
   KernelTable<int32_t> back_links_[2];  ///< [site][mu], by parity of the site
-  mutable std::map<std::array<int, 3>, std::shared_ptr<Halo>> halos_;
+  mutable std::map<Subset, SiteHaloPtr> ghost_sites_;
+  mutable std::map<std::pair<Subset, int>, std::shared_ptr<Halo>> halos_;  ///< by columns, too
 };
 using CoarseMatrixPtr = std::shared_ptr<const CoarseMatrix>;
 

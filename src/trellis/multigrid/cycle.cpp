@@ -65,27 +65,32 @@ void TwoLevelCycle::apply(SpinorField& z, const SpinorField& r, SolveCost& cost)
   const Coefficients one(size_t(r.rhs()), 1.0);
   MultigridProfile nowhere, &profile = profile_ ? *profile_ : nowhere;
   Stopwatch watch;
-  const auto book = [&](double& seconds) {
-    seconds += watch.seconds();
+  SolveCost part_cost;
+  const auto book = [&](MultigridProfile::Part& part) {
+    part.seconds += watch.seconds();
+    part.cost += part_cost;
+    cost += part_cost;
+    part_cost = {};
     watch = Stopwatch();
   };
   P_.restrict_to(coarse_residual_, r);
   book(profile.transfer);
-  coarse_solver_->apply(coarse_solution_, coarse_residual_, cost);
+  coarse_solver_->apply(coarse_solution_, coarse_residual_, part_cost);
   book(profile.coarse);
   P_.prolong_to(z, coarse_solution_);
+  part_cost += transfer_cost(P_, r.rhs());
   book(profile.transfer);
   fine_->apply(residual_, z);
   combine(residual_, one, r, negative(one), residual_);
+  part_cost.add_applications(*fine_, r.rhs(), 1);
+  part_cost.add_linear_algebra(r, 3, 2, 1, 0);
   book(profile.residual);
-  smoother_->apply(step_, residual_, cost);
+  smoother_->apply(step_, residual_, part_cost);
   combine(z, one, z, one, step_);
+  part_cost.add_linear_algebra(r, 3, 2, 1, 0);
   book(profile.smoother);
   ++profile.cycles;
   profile.columns += r.rhs();
-  cost += transfer_cost(P_, r.rhs());
-  cost.add_applications(*fine_, r.rhs(), 1);
-  cost.add_linear_algebra(r, 6, 4, 2, 0);
 }
 
 }  // namespace trellis

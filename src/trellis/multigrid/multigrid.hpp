@@ -51,12 +51,15 @@ struct MultigridSetupReport {
   Cost cost;
 };
 
-/// What the cycles of solves took, on this rank.
+/// What the cycles of solves took, seconds on this rank.
 struct MultigridProfile {
+  struct Part {
+    double seconds = 0;
+    Cost cost;
+  };
   int64_t cycles = 0;
-  int64_t columns = 0;  ///< summed over cycles
-  double transfer = 0, coarse = 0, residual = 0,
-         smoother = 0;  ///< seconds: P and P^dagger, D_c^-1, r - M x, smoother
+  int64_t columns = 0;                        ///< summed over cycles
+  Part transfer, coarse, residual, smoother;  ///< P and P^dagger, D_c^-1, r - M x, smoother
 };
 
 class Multigrid final : public Prepared, public std::enable_shared_from_this<Multigrid> {

@@ -55,6 +55,24 @@ void HaloExchange::exchange(const SiteField& field) {
   finish();
 }
 
+Cost HaloExchange::cost(const SiteHalo& sites, const FieldSpec& spec) {
+  TRELLIS_REQUIRE(!sites.shape().corners, "the cost of a halo with corners has no directions");
+  const Geometry& geometry = sites.layout().geometry();
+  Cost cost;
+  for (const auto& [rank, lists] : sites.plan().peers)
+    for (int leg = 0; leg < 2 * Nd; ++leg) {
+      const int mu = leg / 2, step = leg % 2 == 0 ? 1 : -1;
+      if (!geometry.is_split(mu) || geometry.neighbour_rank(mu, step) != rank) continue;
+      cost.add_message({mu, step,
+                        double(site_halo_bytes(lists.longer_way(), spec.rhs * spec.slices, spec.reals,
+                                               element_bytes(spec.precision), scale_bytes(spec.precision)))});
+      break;
+    }
+  if (!sites.plan().own_sites.empty() || !cost.messages.empty()) ++cost.launches;
+  if (!cost.messages.empty()) ++cost.launches;
+  return cost;
+}
+
 RawField HaloExchange::ghosts() const { return storage_.raw(const_cast<void*>(ghosts_.data())); }
 
 void HaloExchange::ghosts_to_canonical(double* out, int slot) const {

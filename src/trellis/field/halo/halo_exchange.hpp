@@ -7,6 +7,7 @@
 ///     ...                                            // inner sites
 ///     halo.finish();
 ///     halo.get_site(field, {x + 2, y, z, t}, slot, reals);  // kernels: sites().neighbours(), ghosts()
+#include "trellis/field/cost.hpp"
 #include "trellis/field/halo/site_exchange.hpp"
 #include "trellis/field/storage/site_field.hpp"
 #include "trellis/lattice/site_halo.hpp"
@@ -39,6 +40,10 @@ class HaloExchange {
   /// The reals at local coordinates, of a site of this rank or of a ghost; false where there is no site,
   /// beyond an open edge (slow: for set-up and tests). @pre not on a GPU
   bool get_site(const SiteField& field, const Coord& local, int slot, double* reals) const;
+
+  /// The messages and launches of one exchange of fields of this kind from this rank: one message to each
+  /// neighbouring rank, which two directions lead to where there are only two ranks. @pre no corners
+  static Cost cost(const SiteHalo& sites, const FieldSpec& spec);
 
   int messages() const { return exchange_.messages(); }         ///< sent in one exchange
   size_t bytes_sent() const { return exchange_.bytes_sent(); }  ///< in one exchange

@@ -1,7 +1,5 @@
 #include "trellis/field/halo/site_exchange.hpp"
 
-#include <algorithm>
-
 #include "trellis/field/storage/dispatch.hpp"
 
 namespace trellis {
@@ -21,9 +19,7 @@ SiteExchange::SiteExchange(HaloPlan plan, const SiteObjects& objects, const Geom
       is_connected_{communicator.size() > 1} {
   peers_.reserve(plan_.peers.size());
   for (const auto& [rank, lists] : plan_.peers) {
-    // Where a field has sites of one parity only, one way may be longer than the other.
-    const size_t sites = std::max(lists.sends.size(), lists.receives.size());
-    const size_t bytes = site_halo_bytes(int64_t(sites), objects_.slots, objects_.reals,
+    const size_t bytes = site_halo_bytes(lists.longer_way(), objects_.slots, objects_.reals,
                                          element_bytes(objects_.precision), scale_bytes(objects_.precision));
     bytes_sent_ += bytes;
     peers_.push_back({{lists.sends, objects_.backend},
@@ -78,7 +74,8 @@ void SiteExchange::start(const RawField& first, const RawField& second, const Ra
   sites_[0] = first;
   sites_[1] = second;
   ghosts_ = ghosts;
-  if (!is_connected_) return pack();
+  if (!is_connected_ && own_sites_.size() > 0) pack();
+  if (!is_connected_) return;
   messages_.start([this] { pack(); });
 }
 
