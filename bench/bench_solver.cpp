@@ -4,6 +4,7 @@
 /// = .134).
 #include <algorithm>
 
+#include "bench/fields.hpp"
 #include "bench/measurement.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/threads.hpp"
@@ -17,18 +18,6 @@
 
 namespace trellis::bench {
 namespace {
-
-/// A source with one non-zero entry per right-hand side, as a propagator has.
-void set_point_sources(SpinorField& b) {
-  const Geometry& g = b.geometry();
-  std::vector<double> reals(24, 0.0);
-  if (!g.owns({0, 0, 0, 0})) return;
-  for (int rhs = 0; rhs < b.rhs(); ++rhs) {
-    std::fill(reals.begin(), reals.end(), 0.0);
-    reals[size_t(2 * (rhs % 12))] = 1.0;
-    b.set_site(b.layout().position(g.to_local({0, 0, 0, 0})), rhs, reals.data());
-  }
-}
 
 /// A solver and the fastest of its solves.
 struct Row {

@@ -45,6 +45,17 @@ void fill_random_su3(GaugeField& U, unsigned seed) {
   U.from_canonical(canonical.data());
 }
 
+void set_point_sources(SpinorField& b) {
+  const Geometry& g = b.geometry();
+  std::vector<double> reals(24, 0.0);
+  if (!g.owns({0, 0, 0, 0})) return;
+  for (int rhs = 0; rhs < b.rhs(); ++rhs) {
+    std::fill(reals.begin(), reals.end(), 0.0);
+    reals[size_t(2 * (rhs % 12))] = 1.0;
+    b.set_site(b.layout().position(g.to_local({0, 0, 0, 0})), rhs, reals.data());
+  }
+}
+
 void fill(SpinorField& field, double phase) {
   const Geometry& g = field.geometry();
   const auto reals = size_t(field.reals());

@@ -23,6 +23,10 @@ void fill_random_su3(GaugeField& U, unsigned seed);
 /// Numbers of order one in all slots; others for another phase.
 void fill(SpinorField& field, double phase = 1.0);
 
+/// One non-zero entry in each right-hand side, as the sources of a propagator have. @pre zero, with the
+/// origin
+void set_point_sources(SpinorField& b);
+
 /// Of all ranks, on every rank, sites in the order of the whole lattice, x fastest. Collective.
 ///
 /// local: `reals` numbers for each local site, x fastest

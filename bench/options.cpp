@@ -52,6 +52,8 @@ std::string shown(int n) { return std::to_string(n); }
 std::string shown(Precision precision) { return name_of(precision); }
 std::string shown(const Coord& c) { return message(c[0], ".", c[1], ".", c[2], ".", c[3]); }
 
+std::string shown(double x) { return message(x); }
+
 /// Returns the message that `read` raises for a text that it does not take, and nothing for one that it
 /// takes.
 template <class Read>
@@ -102,6 +104,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--rounds", options.rounds, "timings, of which the median counts")
       ->check(check(integer(1, 1000)))
       ->type_name("N");
+  for (const OwnOption& own : options.own)
+    app.add_option_function<std::string>(own.name, own.read, own.description)
+        ->check(check(own.read))
+        ->option_text(own.form + (own.standard.empty() ? "" : "=" + own.standard));
   CLI::Option* json = app.add_flag("--json", options.json, "print one JSON object and nothing else");
   if (!options.is_checkable) return;
   app.add_flag("--check", options.check,
@@ -109,6 +115,51 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--markdown", options.markdown, "print a section for doc/measurements")->excludes(json);
 }
 }  // namespace
+
+OwnOption own_integer(const std::string& name, int& value, int least, int most,
+                      const std::string& description) {
+  return {name, "N", shown(value), description,
+          [&value, read = integer(least, most)](const std::string& text) { value = read(text); }};
+}
+
+OwnOption own_reals(const std::string& name, std::vector<double>& values, double least, double most,
+                    const std::string& description) {
+  std::string standard;
+  for (const double value : values) standard += (standard.empty() ? "" : ",") + shown(value);
+  return {name, "X,...", standard, description, [&values, least, most](const std::string& text) {
+            std::vector<double> found;
+            for (const std::string& word : CLI::detail::split(text, ','))
+              found.push_back(to_number<double>(word, message("a number from ", least, " to ", most),
+                                                [&](double x) { return x >= least && x <= most; }));
+            values = found;
+          }};
+}
+
+OwnOption own_real(const std::string& name, double& value, double least, double most,
+                   const std::string& description) {
+  return {name, "X", shown(value), description, [&value, least, most](const std::string& text) {
+            value = to_number<double>(text, message("a number from ", least, " to ", most),
+                                      [&](double x) { return x >= least && x <= most; });
+          }};
+}
+
+OwnOption own_text(const std::string& name, const std::string& form, std::string& value,
+                   const std::string& description) {
+  return {name, form, value, description, [&value](const std::string& text) {
+            if (text.empty()) throw BadArgument("expected a text that is not empty");
+            value = text;
+          }};
+}
+
+OwnOption own_extents(const std::string& name, Coord& value, const std::string& standard,
+                      const std::string& description) {
+  return {name, "X.Y.Z.T", standard, description, [&value](const std::string& text) {
+            const std::vector<std::string> parts = CLI::detail::split(text, '.');
+            if (parts.size() != Nd)
+              throw BadArgument(message("expected four extents such as 4.4.4.4, found '", text, "'"));
+            std::transform(parts.begin(), parts.end(), value.begin(), integer(1, 512));
+          }};
+}
 
 Options parse_options(int argc, char** argv, const Options& defaults, const std::string& description) {
   Options options = defaults;

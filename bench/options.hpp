@@ -1,5 +1,6 @@
 #pragma once
 /// Command line of the benchmarks.
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -8,6 +9,26 @@
 #include "trellis/lattice/geometry.hpp"
 
 namespace trellis::bench {
+
+/// An option of a single benchmark. read() sets its value from a text; BadArgument says what was expected.
+struct OwnOption {
+  std::string name, form;  ///< "--vectors", "N"
+  std::string standard;    ///< what help shows as the value without it
+  std::string description;
+  std::function<void(const std::string&)> read;
+};
+// The value lives as long as the option.
+OwnOption own_integer(const std::string& name, int& value, int least, int most,
+                      const std::string& description);
+OwnOption own_real(const std::string& name, double& value, double least, double most,
+                   const std::string& description);
+OwnOption own_reals(const std::string& name, std::vector<double>& values, double least, double most,
+                    const std::string& description);  ///< separated by commas
+OwnOption own_text(const std::string& name, const std::string& form, std::string& value,
+                   const std::string& description);
+/// Extents of a box, x.y.z.t, all of them at least 1.
+OwnOption own_extents(const std::string& name, Coord& value, const std::string& standard,
+                      const std::string& description);
 
 /// A list that is empty in the defaults is an option that the benchmark does not take.
 struct Options {
@@ -19,7 +40,8 @@ struct Options {
   int rounds = 7;
   bool json = false, check = false, markdown = false;
   bool is_checkable = true;  ///< takes --check
-  std::string command;       ///< as it was typed, for the report
+  std::vector<OwnOption> own;
+  std::string command;  ///< as it was typed, for the report
 };
 
 /// parse_options throws this when --help or -h is among the arguments; its text lists the options.

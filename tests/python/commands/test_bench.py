@@ -8,9 +8,11 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import run
 
+import trellis as tr
 from trellis.commands.bench import programs
 
 MOST_THREADS = 8 * (os.cpu_count() or 1)
@@ -94,6 +96,50 @@ def test_solves_have_the_common_keys(tmp_path: Path, what: str) -> None:
         assert found["summaries"][0]["lattice"] == [4, 4, 4, 8]
 
 
+MULTIGRID = (
+    *("--lattice", "4.4.4.8", "--block", "2.2.2.2", "--kappa", "0.12", "--vectors", "4"),
+    *("--field-sweeps", "2", "--seconds", "0.001", "--rounds", "1", "--rhs", "1,2"),
+)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_multigrid_has_rows_of_set_up_solves_and_parts(tmp_path: Path, ranks: int) -> None:
+    options = (*MULTIGRID, "--keep-field", "field.lime", "--json")
+    found = json.loads(run("bench", "multigrid", *options, cwd=tmp_path, ranks=ranks).stdout)
+    rows = found["results"]
+    parts = ("coarse", "smoother", "transfer", "residual", "outside")
+    of_columns = ["multigrid_solve", *(f"multigrid_solve_{part}" for part in parts)]
+    expected = ["multigrid_setup", "multigrid_refresh", *2 * of_columns, *3 * ["krylov_solve"]]
+    assert [r["kernel"] for r in rows] == expected
+    for row in rows:
+        assert set(COMMON) | COSTS | {"kappa", "seconds"} <= set(row)
+        assert (row["messages"] > 0) == (ranks == 2 and row["kernel"] != "multigrid_solve_transfer")
+        if row["kernel"] in ("multigrid_solve", "krylov_solve"):
+            assert row["converged"]
+            assert row["relative_residual"] <= 1e-10
+            assert row["share_of_roof"] > 0
+    for first in (2, 8):
+        whole, split = rows[first], rows[first + 1 : first + 6]
+        assert whole["rhs"] == (1 if first == 2 else 2)
+        for key in ("seconds", "flops", "bytes", "messages", "message_bytes", "sums", "launches"):
+            assert sum(part[key] for part in split) == pytest.approx(whole[key], rel=1e-4), key
+        assert whole["cycles"] * whole["columns_per_cycle"] >= whole["iterations"] > 0
+        assert whole["sums_per_iteration"] * whole["cycles"] == pytest.approx(whole["sums"], rel=1e-4)
+    assert sum(v for k, v in rows[0].items() if k.startswith("seconds_of_")) <= rows[0]["seconds"]
+    assert rows[0]["hierarchy_bytes"] == rows[0]["hierarchy_bytes_per_site"] * 512
+    summary = found["summaries"][0]
+    again = ("bench", "multigrid", *MULTIGRID, "--keep-field", "field.lime", "--json")
+    read = json.loads(run(*again, cwd=tmp_path, ranks=ranks).stdout)["summaries"][0]
+    assert read["plaquette"] == summary["plaquette"]
+    assert read["columns_2"]["iterations"] == summary["columns_2"]["iterations"]
+    links = tr.read_gauge_field(str(tmp_path / "field.lime"))
+    made = tr.quenched((4, 4, 4, 8), beta=6.0, seed=60161, sweeps=2)
+    assert np.array_equal(links.to_numpy(), made.to_numpy())
+    found = run(*again, "--seed", "5", cwd=tmp_path, ranks=ranks, status=2)
+    assert "field.lime keeps another field" in found.stderr
+    assert "name another file, or read it with --gauge" in found.stderr
+
+
 WRONG = [
     (("wilson", "--seconds", "0"), "--seconds: expected a number above 0 and up to 3600, found '0'"),
     (("wilson", "--seconds", "-1"), "--seconds: expected a number above 0 and up to 3600, found '-1'"),
@@ -120,6 +166,10 @@ WRONG = [
     (("domain_wall", "--rhs", "8"), "this benchmark has no option --rhs"),
     (("domain_wall", "--ls", "1"), "--ls: expected an integer from 2 to 32, found '1'"),
     (("wilson", "--json", "--markdown"), "--json excludes --markdown"),
+    (("multigrid", "--kappa", "0.1,x"), "--kappa: expected a number from 0.01 to 1, found 'x'"),
+    (("multigrid", "--vectors", "97"), "--vectors: expected an integer from 1 to 96, found '97'"),
+    (("multigrid", "--block", "4.4"), "--block: expected four extents such as 4.4.4.4, found '4.4'"),
+    (("multigrid", "--gauge", ""), "--gauge: expected a text that is not empty"),
     (("solver", "--check"), "this benchmark has no option --check"),
 ]
 
@@ -151,7 +201,7 @@ def test_combinations_that_there_are_not(tmp_path: Path) -> None:
     assert "cg double-fp16" not in {r["solver"] for r in json.loads(found.stdout)["results"]}
 
 
-@pytest.mark.parametrize("what", [*KERNELS, *SOLVERS])
+@pytest.mark.parametrize("what", [*KERNELS, *SOLVERS, "multigrid"])
 def test_help_lists_the_options(tmp_path: Path, what: str) -> None:
     said = run("bench", what, "--help", cwd=tmp_path).stdout
     assert f"\nusage: bench_{what} [OPTIONS]\n" in said
