@@ -56,6 +56,13 @@ std::string cpu_model() {
 }
 }  // namespace
 
+Json machine() {
+  return {{"cpu", cpu_model()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"lanes_double", default_lanes(Precision::double_precision)},
+          {"lanes_float", default_lanes(Precision::single_precision)}};
+}
+
 void measure(Result& result, const Options& options, const std::function<void()>& apply) {
   set_thread_count(options.threads);
   const int ranks = world()->size();
@@ -152,12 +159,7 @@ Json row_of(const Result& r, const Options& options, const AllowedErrors& allowe
 
 void print_json(const std::vector<Result>& results, const Options& options, const AllowedErrors& allowed,
                 const Json& summary) {
-  Json all = {{"machine",
-               {{"cpu", cpu_model()},
-                {"cores", std::thread::hardware_concurrency()},
-                {"lanes_double", default_lanes(Precision::double_precision)},
-                {"lanes_float", default_lanes(Precision::single_precision)}}},
-              {"results", Json::array()}};
+  Json all = {{"machine", machine()}, {"results", Json::array()}};
   for (const Result& r : results) all["results"].push_back(row_of(r, options, allowed));
   if (!summary.is_null()) all.update(summary);
   std::puts(line_of(all).c_str());

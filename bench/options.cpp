@@ -122,25 +122,41 @@ OwnOption own_integer(const std::string& name, int& value, int least, int most,
           [&value, read = integer(least, most)](const std::string& text) { value = read(text); }};
 }
 
-OwnOption own_reals(const std::string& name, std::vector<double>& values, double least, double most,
-                    const std::string& description) {
+namespace {
+template <class T, class Read>
+OwnOption own_list(const std::string& name, const std::string& form, std::vector<T>& values, const Read& read,
+                   const std::string& description) {
   std::string standard;
-  for (const double value : values) standard += (standard.empty() ? "" : ",") + shown(value);
-  return {name, "X,...", standard, description, [&values, least, most](const std::string& text) {
-            std::vector<double> found;
-            for (const std::string& word : CLI::detail::split(text, ','))
-              found.push_back(to_number<double>(word, message("a number from ", least, " to ", most),
-                                                [&](double x) { return x >= least && x <= most; }));
+  for (const T& value : values) standard += (standard.empty() ? "" : ",") + shown(value);
+  return {name, form + ",...", standard, description, [&values, read](const std::string& text) {
+            std::vector<T> found;
+            for (const std::string& word : CLI::detail::split(text, ',')) found.push_back(read(word));
             values = found;
           }};
 }
 
+auto real(double least, double most) {
+  return [least, most](const std::string& text) {
+    return to_number<double>(text, message("a number from ", least, " to ", most),
+                             [&](double x) { return x >= least && x <= most; });
+  };
+}
+}  // namespace
+
+OwnOption own_integers(const std::string& name, std::vector<int>& values, int least, int most,
+                       const std::string& description) {
+  return own_list(name, "N", values, integer(least, most), description);
+}
+
+OwnOption own_reals(const std::string& name, std::vector<double>& values, double least, double most,
+                    const std::string& description) {
+  return own_list(name, "X", values, real(least, most), description);
+}
+
 OwnOption own_real(const std::string& name, double& value, double least, double most,
                    const std::string& description) {
-  return {name, "X", shown(value), description, [&value, least, most](const std::string& text) {
-            value = to_number<double>(text, message("a number from ", least, " to ", most),
-                                      [&](double x) { return x >= least && x <= most; });
-          }};
+  return {name, "X", shown(value), description,
+          [&value, read = real(least, most)](const std::string& text) { value = read(text); }};
 }
 
 OwnOption own_text(const std::string& name, const std::string& form, std::string& value,

@@ -20,6 +20,8 @@ struct OwnOption {
 // The value lives as long as the option.
 OwnOption own_integer(const std::string& name, int& value, int least, int most,
                       const std::string& description);
+OwnOption own_integers(const std::string& name, std::vector<int>& values, int least, int most,
+                       const std::string& description);  ///< separated by commas
 OwnOption own_real(const std::string& name, double& value, double least, double most,
                    const std::string& description);
 OwnOption own_reals(const std::string& name, std::vector<double>& values, double least, double most,

@@ -29,7 +29,7 @@ _OPTIONS = """\
 options, of which a benchmark takes those that apply to it (trellis bench WHAT --help):
   --lattice X.Y.Z.T,...  --precision double|float|half|fp16,...  --link-reals 18|12|8,...  --rhs N,...
   --ls N,... (slices of domain walls)  --threads N  --seconds S  --rounds N
-  --gauge FILE, --kappa K,... and others of multigrid (trellis bench multigrid --help)
+  --gauge FILE, --kappa K,... and others of multigrid; --bytes N,..., --messages N, --sums N,... of exchange
   --check (status 1 for what differs from reference/, or is not checked)  --json  --markdown  --help"""
 
 

@@ -140,7 +140,59 @@ def test_multigrid_has_rows_of_set_up_solves_and_parts(tmp_path: Path, ranks: in
     assert "name another file, or read it with --gauge" in found.stderr
 
 
+EXCHANGE = ("--bytes", "8,5000", "--messages", "3", "--sums", "1,12", "--seconds", "0.0002", "--rounds", "3")
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_exchanges_have_all_patterns_and_the_bytes_that_they_say(tmp_path: Path, ranks: int) -> None:
+    """Four ranks pretend to be on two nodes."""
+    pretend = {"TRELLIS_RANKS_PER_NODE": "2"}
+    words = ("bench", "exchange", *EXCHANGE, "--json")
+    found = json.loads(run(*words, cwd=tmp_path, ranks=ranks, **pretend).stdout)
+    rows = found["results"]
+    for row in rows:
+        assert row["seconds_quartiles"][0] <= row["seconds"] <= row["seconds_quartiles"][1]
+        assert 0 < row["seconds"] < 60
+        assert row["ranks_per_node"] == 2
+    sums = [(r["pattern"], r["ranks"], r["sums"]) for r in rows if "sums" in r]
+    kinds = [("sum", 1), ("sum", 12), ("maximum", 1)]
+    assert sums == [(name, n, numbers) for n in (2, 4)[: ranks // 2] for name, numbers in kinds]
+    exchanges = [r for r in rows if "sums" not in r]
+    near, far = "in a node", "between nodes"
+    places = [(1, near)] if ranks == 2 else [(1, near), (2, near), (1, far), (2, far)]
+    of_pairs = ("ping_pong", "both_ways", "messages")
+    wanted = {
+        *((name, pairs, 0, place) for name in of_pairs for pairs, place in places),
+        *(("neighbours", 0, n, near if ranks == 2 else "both") for n in (1, 2)[: ranks // 2]),
+        ("overlap", 0, ranks // 2, near if ranks == 2 else "both"),
+    }
+    for way in ("requests", "shared", "copied"):
+        for size in (8, 5000):
+            of_way = [r for r in exchanges if (r["way"], r["bytes"]) == (way, size)]
+            assert {(r["pattern"], r["pairs"], r["directions"], r["where"]) for r in of_way} == wanted
+            assert len(of_way) == len(wanted)
+    for row in exchanges:
+        count = {"messages": 3, "neighbours": 2 * row["directions"], "overlap": 2 * row["directions"]}
+        assert row["messages"] == count.get(row["pattern"], 1)
+        assert row["messages_per_second"] * row["seconds"] == pytest.approx(row["messages"], rel=1e-4)
+        rate = row["messages_per_second"] * row["bytes"]
+        assert row["bytes_per_second"] == pytest.approx(rate, rel=1e-4)
+        if row["pattern"] == "overlap":
+            assert math.isfinite(row["overlap"])
+        else:
+            assert row["counted_messages"] == row["messages"]
+            assert row["counted_bytes"] == row["messages"] * row["bytes"]
+
+
+def test_exchanges_are_printed_as_a_table(tmp_path: Path) -> None:
+    said = run("bench", "exchange", *EXCHANGE, cwd=tmp_path, ranks=2).stdout
+    assert re.search(r"^both_ways +shared +in a node +2 +1 +0 +5000 +1 ", said, re.MULTILINE)
+    assert re.search(r"^sum +2 +12 +[.0-9]+$", said, re.MULTILINE)
+
+
 WRONG = [
+    (("exchange",), "messages travel between two or more ranks, and this is one: mpirun -n 2 trellis bench"),
+    (("exchange", "--bytes", "0"), "--bytes: expected an integer from 1 to 67108864, found '0'"),
     (("wilson", "--seconds", "0"), "--seconds: expected a number above 0 and up to 3600, found '0'"),
     (("wilson", "--seconds", "-1"), "--seconds: expected a number above 0 and up to 3600, found '-1'"),
     (("wilson", "--seconds", "nan"), "--seconds: expected a number above 0 and up to 3600, found 'nan'"),

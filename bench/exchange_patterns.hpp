@@ -1,0 +1,58 @@
+#pragma once
+/// Who sends what to whom in measurements of exchanges, and exchanges of such messages by a chosen way.
+#include <string>
+#include <vector>
+
+#include "trellis/comm/communicator.hpp"
+#include "trellis/comm/transport/transport.hpp"
+
+namespace trellis::bench {
+
+/// The messages of this rank. Receives have the tags and lengths of the sends that they match.
+struct Pattern {
+  std::vector<Message> sends, receives;
+  bool has_messages() const { return !sends.empty() || !receives.empty(); }
+};
+
+/// Partners of ranks: neighbours in their order (0 and 1, 2 and 3), or those half of all ranks apart, which
+/// lie on different nodes where ranks fill nodes in turn.
+enum class Pairing { next, across };
+const char* name_of(Pairing pairing);
+/// The partner of a rank in the first `pairs` pairs; -1: it has none.
+int partner(Pairing pairing, int rank, int ranks, int pairs);
+
+/// Numbers of ranks whose product is `ranks`, each at least 2, as equal as can be; empty where there are not
+/// so many.
+std::vector<int> grid_of(int ranks, int directions);
+
+/// To and from the neighbours in all directions of the grid, one forwards and one backwards, as halos do: in
+/// a direction with two ranks both go to the same one.
+Pattern neighbours(const std::vector<int>& grid, int rank, size_t bytes);
+/// `count` messages to the partner and as many from it.
+Pattern with_partner(int partner, size_t bytes, int count);
+
+/// "in a node", "between nodes" or "both": where the messages of all ranks go. Collective.
+std::string where(const Pattern& pattern);
+int most_ranks_of_a_node();
+
+/// A persistent exchange of messages that kernels would write and read: each is copied from memory of the
+/// sender and read line by line by the receiver.
+class MeasuredExchange {
+ public:
+  /// Collective over all ranks. Is null-like (see is_made()) on all ranks where some node shares no memory.
+  MeasuredExchange(TransportWay way, const Pattern& pattern);
+
+  bool is_made() const { return transport_ != nullptr; }
+  void start();
+  void wait();
+  /// One exchange of numbered bytes. Error where a byte arrives that was not sent.
+  void check();
+
+ private:
+  Pattern pattern_;
+  TransportPtr transport_;
+  std::vector<unsigned char> source_;
+  unsigned char seen_ = 0;
+};
+
+}  // namespace trellis::bench
