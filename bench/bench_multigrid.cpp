@@ -46,7 +46,10 @@ Options defaults() {
         own_integer("--vectors", s.multigrid.vectors, 1, 96, "test vectors"),
         own_extents("--block", s.multigrid.block, "near 4.4.4.4", "sites of an aggregate"),
         own_integer("--sweeps", s.multigrid.sweeps, 0, 100, "sweeps of the set-up"),
-        own_integer("--smoothing", s.multigrid.smoothing, 1, 100, "steps of the smoother in a cycle")})
+        own_integer("--smoothing", s.multigrid.smoothing, 0, 100,
+                    "Schwarz cycles or steps of minimal residual in a cycle; 0: by the rule"),
+        OwnOption{"--smoother", "auto|sap|mr", name_of(s.multigrid.smoother), "of the cycle",
+                  [&s](const std::string& text) { s.multigrid.smoother = smoother_by_name(text); }}})
     defaults.own.push_back(own);
   return defaults;
 }
@@ -325,6 +328,8 @@ Json MultigridBench::summary() {
               {"lattice", M_->domain_lattice()->extents()},
               {"plaquette", rounded(plaquette(*M_->matrix()->gauge_field()))},
               {"vectors", multigrid_->params().vectors},
+              {"smoother", name_of(multigrid_->params().smoother)},
+              {"smoothing", multigrid_->params().smoothing},
               {"block", multigrid_->params().block},
               {"setup_seconds", rounded(setup)},
               {"setup_in_krylov_solves", rounded(setup / krylov_each)},

@@ -83,6 +83,7 @@ TEST(MultigridGrids, what_is_sent_summed_and_launched_is_what_costs_say) {
       const WilsonOperator M = operator_on(lattice, problem, 0);
       MultigridParams p = params_of(problem);
       p.sweeps = 0;
+      p.smoother = grid == grids.front() ? MultigridSmoother::schwarz : MultigridSmoother::minimal_residual;
       const MultigridPtr multigrid = Multigrid::make(M, p);
       const std::string where = message("grid ", to_string(grid), ":");
       for (const Precision storage : {Precision::single_precision, Precision::half_precision}) {

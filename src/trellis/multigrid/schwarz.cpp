@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/launch_count.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/halo_messages.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -155,9 +156,12 @@ SchwarzCycles::SchwarzCycles(SchwarzMatrixPtr matrix, const SchwarzSpec& spec, S
   residual_ = BlockField(order, storage, spinor_reals, columns);
   solution_ = BlockField(order, storage, spinor_reals, columns);
   if (spec.cycles > 1) step_ = BlockField(order, storage, spinor_reals, columns);
-  dispatch_on_cpu(storage, order.lanes(), [&]<class Layout, class Storage>() {
-    scratch_bytes_ = block_scratch_bytes<Layout, Storage>(order.inner().blocks());
-  });
+  {
+    const PartOfLaunch no_launch;  // the types are asked for a size
+    dispatch_on_cpu(storage, order.lanes(), [&]<class Layout, class Storage>() {
+      scratch_bytes_ = block_scratch_bytes<Layout, Storage>(order.inner().blocks());
+    });
+  }
   scratch_ = Memory(size_t(thread_count()) * scratch_bytes_);
   if (order.geometry().grid().size() > 1)
     for (int colour = 0; colour < 2; ++colour)

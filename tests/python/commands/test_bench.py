@@ -220,6 +220,7 @@ WRONG = [
     (("wilson", "--json", "--markdown"), "--json excludes --markdown"),
     (("multigrid", "--kappa", "0.1,x"), "--kappa: expected a number from 0.01 to 1, found 'x'"),
     (("multigrid", "--vectors", "97"), "--vectors: expected an integer from 1 to 96, found '97'"),
+    (("multigrid", "--smoother", "x"), "--smoother: multigrid has the smoothers auto, sap and mr, not x"),
     (("multigrid", "--block", "4.4"), "--block: expected four extents such as 4.4.4.4, found '4.4'"),
     (("multigrid", "--gauge", ""), "--gauge: expected a text that is not empty"),
     (("solver", "--check"), "this benchmark has no option --check"),
