@@ -56,6 +56,18 @@ TEST(Stagnation, slow_convergence_and_long_plateaus_are_not) {
   EXPECT_EQ(given_up_at(late, 10000), -1);
 }
 
+/// As for multigrid, which takes off a digit in a few iterations or goes nowhere.
+TEST(Stagnation, a_rule_may_say_how_many_iterations_a_solve_is_worth) {
+  const StagnationRule rule{.least_iterations = 32, .least_gain = 0, .most_iterations = 400, .spacing = 16};
+  EXPECT_EQ(given_up_at([](int n) { return std::max(1e-2, std::exp(-0.5 * n)); }, 10000, rule), 32);
+  EXPECT_EQ(given_up_at([](int n) { return std::exp(-0.1 * n); }, 10000, rule), -1);
+  const auto slow = [](int n) { return std::exp(-0.04 * n); };  // it needs 576
+  const int given_up = given_up_at(slow, 10000, rule);
+  EXPECT_GT(given_up, 128);
+  EXPECT_LT(given_up, 400);
+  EXPECT_EQ(given_up_at(slow, 10000), -1);
+}
+
 TEST(Stagnation, claims_that_were_wrong_do_not_count) {
   ResidualRecord record;
   for (int n = 1; n <= 640; ++n) record.add(1e-12);  // the recursion claims 1e-6

@@ -19,7 +19,7 @@ class CoarseMatrix {
   /// @param links F_mu as the right-hand sides of a full field; @param diagonal A, in the storage of vectors
   /// @param storage in which F and A^-1 are kept: that of `diagonal`, or half for vectors in single.
   /// Collective.
-  /// @throws NumericError: some A cannot be inverted
+  /// @throws NumericError: some A is singular, or nearly
   CoarseMatrix(const SiteField& links, SiteField diagonal, Precision storage);
   std::shared_ptr<const CoarseMatrix> converted(Precision precision) const;
   /// With F and A^-1 in another storage, vectors being the same.

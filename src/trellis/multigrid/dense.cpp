@@ -45,6 +45,24 @@ TriangularFactor inverse_of_cholesky_factor(const DenseMatrix& G) {
   return result;
 }
 
+std::vector<double> independent_parts(const DenseMatrix& G, double least) {
+  DenseMatrix R(G.n);
+  std::vector<double> parts;
+  for (int j = 0; j < G.n; ++j) {
+    double left = G.at(j, j).real();
+    for (int i = 0; i < j; ++i) {
+      if (!(parts[size_t(i)] > least)) continue;  // its row of R is zero
+      complex sum = G.at(i, j);
+      for (int k = 0; k < i; ++k) sum -= std::conj(R.at(k, i)) * R.at(k, j);
+      R.at(i, j) = sum / R.at(i, i).real();
+      left -= std::norm(R.at(i, j));
+    }
+    parts.push_back(left > 0 ? left / G.at(j, j).real() : 0.0);
+    if (parts.back() > least) R.at(j, j) = std::sqrt(left);
+  }
+  return parts;
+}
+
 DenseInverse inverse_of(const DenseMatrix& A) {
   const int n = A.n;
   DenseMatrix left = A, right(n);

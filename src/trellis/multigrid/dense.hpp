@@ -12,6 +12,10 @@ struct TriangularFactor {
 };
 TriangularFactor inverse_of_cholesky_factor(const DenseMatrix& G);
 
+/// R_jj^2 / G_jj for each j, where columns with no more than `least` do not count for the later ones; 0 for a
+/// column that vanishes.
+std::vector<double> independent_parts(const DenseMatrix& G, double least);
+
 /// A^-1 by elimination with row pivots, and the largest |element| of both multiplied: an estimate of the
 /// condition.
 struct DenseInverse {

@@ -1,13 +1,16 @@
 #include "trellis/multigrid/multigrid.hpp"
 
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/field/storage/same_links.hpp"
 #include "trellis/multigrid/multigrid_setup.hpp"
+#include "trellis/multigrid/remedy.hpp"
 #include "trellis/solver/krylov_recipe.hpp"
 #include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/gcr.hpp"
 #include "trellis/solver/methods/mixed_precision.hpp"
+#include "trellis/solver/solve.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis {
@@ -99,6 +102,8 @@ Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix,
       prolongator_{std::move(prolongator)},
       coarse_{std::move(coarse)},
       report_{std::move(report)},
+      built_{coarse_},
+      built_at_{matrix_->params()},
       fine_copies_{LinearOperatorPtr(std::make_shared<WilsonOperator>(matrix_))},
       coarse_copies_{LinearOperatorPtr(std::make_shared<CoarseOperator>(in_solves(coarse_, params_)))} {}
 
@@ -126,11 +131,16 @@ MultigridPtr Multigrid::at(const WilsonOperator& M) const {
   require_belong_to(M);
   const WilsonParams &wanted = M.matrix()->params(), &own = matrix_->params();
   if (are_alike(wanted, own)) return shared_from_this();
+  if (shifted_ && are_alike(wanted, shifted_->matrix_->params())) return shifted_;
   const CoarseMatrixPtr coarse =
-      coarse_->shifted(wanted.mass - own.mass, wanted.twisted_mass - own.twisted_mass);
+      are_alike(wanted, built_at_)
+          ? built_
+          : built_->shifted(wanted.mass - built_at_.mass, wanted.twisted_mass - built_at_.twisted_mass);
   const auto matrix = std::make_shared<WilsonMatrix>(*matrix_->gauge_field(), wanted, matrix_->choice());
   const auto shifted =
       std::shared_ptr<Multigrid>(new Multigrid(params_, matrix, prolongator_, coarse, report_));
+  shifted->built_ = built_;
+  shifted->built_at_ = built_at_;
   shifted->profile_ = profile_;
   shifted_ = shifted;
   return shifted_;
@@ -147,6 +157,10 @@ std::unique_ptr<ApproximateInverse> Multigrid::cycle(const LinearOperator& A, in
 
 namespace {
 
+/// A cycle takes off a digit in a few iterations, or else has lost a mode that its coarse lattice lacks.
+constexpr StagnationRule multigrid_is_stuck{
+    .least_iterations = 32, .least_gain = 0, .most_iterations = 400, .spacing = 16};
+
 class MultigridRecipe final : public SolverRecipe {
  public:
   explicit MultigridRecipe(MultigridSpec spec) : spec_{std::move(spec)} {
@@ -154,31 +168,37 @@ class MultigridRecipe final : public SolverRecipe {
   }
   std::string name(const LinearOperator&) const override {
     const MultigridParams& p = spec_.multigrid->params();
-    return message("multigrid (", p.vectors, " vectors, blocks of ", to_string(p.block), ")");
+    return message("multigrid (", p.vectors, " vectors, blocks of ", to_string(p.block), ")",
+                   spec_.remedy ? spec_.remedy->words() : "");
   }
-  SolveLimits limits() const override {
-    return {spec_.tolerance, spec_.max_iterations, spec_.records_history,
-            spec_.fallback,  spec_.iterations,     spec_.tightened};
-  }
-  SolverSpec limited(const SolveLimits& l) const override {
-    return MultigridSpec{spec_.multigrid,   l.tolerance, l.max_iterations, spec_.restart_length,
-                         l.records_history, l.fallback,  l.iterations,     l.tightened};
-  }
+  SolveLimits limits() const override { return limits_of(spec_); }
+  SolverSpec limited(const SolveLimits& l) const override { return with_limits(spec_, l); }
   std::optional<SolverSpec> surer() const override {
+    MultigridSpec mended = spec_;
+    mended.remedy = MultigridRemedy::after(spec_.remedy.get());
+    if (mended.remedy) return mended;
     return EvenOddSpec{MixedPrecisionSpec{with_limits(CgSpec{}, limits()), Precision::single_precision}};
   }
   std::optional<Precision> storage() const override { return spec_.multigrid->params().storage; }
   SolveReport solve(const OperatorCopies& A, SpinorField& x, const SpinorField& b) const override {
-    GcrSpec gcr{spec_.tolerance,
-                spec_.max_iterations,
-                spec_.restart_length,
-                spec_.records_history,
-                spec_.fallback,
-                spec_.iterations,
-                Preconditioner(SolverSpec(spec_)),
-                spec_.tightened};
+    const Stopwatch watch;
+    SolveCost cost;
+    MultigridSpec inside = spec_;
+    try {
+      const WilsonOperator& M = wilson_operator(*A);
+      inside.multigrid =
+          spec_.remedy ? spec_.remedy->apply(*spec_.multigrid, M, cost) : spec_.multigrid->at(M);
+    } catch (const NumericError& error) {
+      return without_multigrid(error, *A, x, b);
+    }
+    GcrSpec gcr = with_limits(GcrSpec{}, limits());
+    gcr.restart_length = spec_.restart_length;
+    gcr.preconditioner = Preconditioner(SolverSpec(inside));
+    gcr.stagnation = multigrid_is_stuck;
     SolveReport report = SolverSpec(MixedPrecisionSpec{gcr, Precision::single_precision})->solve(A, x, b);
     report.method = name(*A);
+    report.cost += cost;
+    report.seconds = watch.seconds();
     return report;
   }
   std::unique_ptr<ApproximateInverse> inside(const OperatorCopies& A, int columns) const override {
@@ -186,6 +206,15 @@ class MultigridRecipe final : public SolverRecipe {
   }
 
  private:
+  /// There is none for A, and the solve goes on with what is surer.
+  SolveReport without_multigrid(const NumericError& error, const LinearOperator& A, const SpinorField& x,
+                                const SpinorField& b) const {
+    SolveReport report;
+    report.method = message(name(A), ": ", error.what());
+    report.reason = StopReason::broke_down;
+    report.relative_residual = relative_residual(A, x, b);
+    return report;
+  }
   MultigridSpec spec_;
 };
 

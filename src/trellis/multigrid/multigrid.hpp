@@ -29,8 +29,9 @@ struct MultigridParams {
   int smoothing = 0;         ///< Schwarz cycles, or steps of minimal residual; 0: 3 of those, 6 of these
   int block_iterations = 4;  ///< steps of minimal residual in a Schwarz block
   Coord schwarz_block{0, 0, 0, 0};  ///< 0: that of the aggregates where it is even, else one near to 4
-  double coarse_tolerance = 0.2, setup_coarse_tolerance = 0.2;
-  int coarse_iterations = 60, coarse_restart = 16;
+  double coarse_tolerance = 0.05, setup_coarse_tolerance = 0.2;
+  /// Of the coarse solve. Restarts lose the lowest mode of a nearly exceptional field again and again.
+  int coarse_iterations = 200, coarse_restart = 100;
   Precision storage = Precision::single_precision;  ///< of the test vectors and of the work inside
   Precision smoother_storage =
       Precision::half_precision;  ///< of the smoother in solves; set-up smooths in `storage`
@@ -48,6 +49,7 @@ struct MultigridSetupReport {
   double seconds = 0;            ///< in all, and of its parts
   double seconds_of_smoothing = 0, seconds_of_sweeps = 0, seconds_of_orthonormalisation = 0,
          seconds_of_coarse_operator = 0;
+  std::vector<std::string> notes;  ///< what was mended on the way, a sentence each
   Cost cost;
 };
 
@@ -65,12 +67,13 @@ struct MultigridProfile {
 class Multigrid final : public Prepared, public std::enable_shared_from_this<Multigrid> {
  public:
   /// Set-up: from random vectors, the same on any ranks, threads and lanes. Collective.
-  /// @throws BadArgument: the lattice cannot be cut into such blocks; NumericError: the vectors depend on
-  /// each other
+  /// Vectors that depend on each other in a block are replaced by noise, a few times.
+  /// @throws BadArgument: the lattice cannot be cut into such blocks; NumericError: replacing did not help
   static std::shared_ptr<const Multigrid> make(const WilsonOperator& M, const MultigridParams& params);
 
   /// The same test vectors for another mass or twisted mass on the same links: P stays, and D_c is shifted
-  /// exactly.
+  /// exactly, from the one that was built, so that bits do not depend on the masses between.
+  /// @throws NumericError: a diagonal matrix of the shifted coarse operator is singular
   std::shared_ptr<const Multigrid> at(const WilsonOperator& M) const;
 
   Multigrid(const Multigrid&) = delete;
@@ -96,6 +99,8 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   const Prolongator& prolongator() const { return *prolongator_; }
   const CoarseMatrixPtr& coarse() const { return coarse_; }
   const WilsonMatrixPtr& matrix() const { return matrix_; }
+  /// The parameters for which the coarse operator was built; at() shifts it from there.
+  const WilsonParams& built_at() const { return built_at_; }
 
  private:
   friend class MultigridSetup;
@@ -106,23 +111,29 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   std::shared_ptr<const Prolongator> prolongator_;
   CoarseMatrixPtr coarse_;
   MultigridSetupReport report_;
+  CoarseMatrixPtr built_;  ///< coarse_ before shifts
+  WilsonParams built_at_;
   OperatorCopies fine_copies_, coarse_copies_;  ///< made once for all cycles
   std::shared_ptr<MultigridProfile> profile_ = std::make_shared<MultigridProfile>();
   mutable std::shared_ptr<const Multigrid> shifted_;  ///< the last that at() made
 };
 using MultigridPtr = std::shared_ptr<const Multigrid>;
 
+class MultigridRemedy;  // remedies.hpp
+
 /// The solver: flexible GCR in single precision, true residuals in double. Inside another solver it is one
 /// cycle.
 struct MultigridSpec {
   MultigridPtr multigrid;
   double tolerance = 1e-10;
-  int max_iterations = 1000;
+  int max_iterations = 10000;
   int restart_length = 10;
   bool records_history = false;
   bool fallback = true;
   int iterations = 0;
   std::vector<double> tightened = {};
+  /// What is done to the multigrid before this solve, which goes on from one that was stuck; null: nothing.
+  std::shared_ptr<const MultigridRemedy> remedy = nullptr;
 
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/clock.hpp"
@@ -21,6 +22,8 @@ namespace {
 /// Passes over random vectors, with so many steps of minimal residual each, or so many Schwarz cycles.
 constexpr int first_steps[] = {4, 8, 12}, first_cycles[] = {1, 2, 3};
 constexpr int vectors_at_a_time = 4;
+/// So often vectors of which no coarse operator can be made are replaced.
+constexpr int most_replacements = 3;
 /// What a column keeps at least of its |v|^2 beside the columns before it, in each aggregate.
 constexpr double least_independent = 1e-9;
 
@@ -81,6 +84,12 @@ SpinorField with_columns(const SpinorField& like, int columns) {
   return {like.lattice_ptr(), spec};
 }
 
+std::vector<int> all_columns(const SpinorField& vectors) {
+  std::vector<int> numbers(size_t(vectors.rhs()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
 void normalise(SpinorField& vectors) {
   Coefficients inverse;
   for (const double norm2 : norm2_each(vectors)) {
@@ -99,17 +108,17 @@ MultigridSetup::MultigridSetup(const WilsonMatrix& M, const MultigridParams& par
       operator_{std::make_shared<WilsonOperator>(matrix_)},
       fine_{LinearOperatorPtr(operator_)} {}
 
-void MultigridSetup::fill_with_noise(SpinorField& vectors) const {
+void MultigridSetup::fill_with_noise(SpinorField& vectors, const std::vector<int>& numbers) const {
   const RandomKey key = random_key(params_.seed, 0);
   on_host(vectors, [&](SpinorField& field) {
     const Geometry& g = field.geometry();
     double site[spinor_reals];
     for (int64_t i = 0; i < g.local_volume(); ++i) {
       const Coord x = site_coord(i, g.local());
-      const SiteRandom<double> random(key, RandomPurpose::multigrid, 0, uint64_t(g.global_index(x)));
+      const SiteRandom<double> random(key, RandomPurpose::multigrid, noises_, uint64_t(g.global_index(x)));
       for (int j = 0; j < field.rhs(); ++j) {
         for (int k = 0; k < spinor_reals / 2; ++k) {
-          const auto pair = random.uniform_pair(uint32_t(spinor_reals / 2 * j + k));
+          const auto pair = random.uniform_pair(uint32_t(spinor_reals / 2 * numbers[size_t(j)] + k));
           site[2 * k] = pair[0] - 0.5;
           site[2 * k + 1] = pair[1] - 0.5;
         }
@@ -166,10 +175,14 @@ void MultigridSetup::improve(SpinorField& vectors) {
   report_.seconds_of_sweeps += watch.seconds();
 }
 
+SpinorField& MultigridSetup::workspace() {
+  if (!image_) image_.emplace(SpinorField::like(prolongator_->columns()));
+  return *image_;
+}
+
 void MultigridSetup::record_residuals(const SpinorField& vectors) {
   double sum = 0, worst = 0;
-  if (!image_) image_.emplace(SpinorField::like(vectors));
-  SpinorField& image = *image_;
+  SpinorField& image = workspace();
   fine_->apply(image, vectors);
   cost_.add_applications(*fine_, vectors.rhs(), 1);
   const Coefficients image2 = norm2_each(image), norm2 = norm2_each(vectors);
@@ -182,21 +195,59 @@ void MultigridSetup::record_residuals(const SpinorField& vectors) {
   report_.worst_residual = worst;
 }
 
-void MultigridSetup::build(const SpinorField& vectors) {
+void MultigridSetup::build(SpinorField& vectors) {
+  for (int replacements = 0;; ++replacements) {
+    std::vector<int> faulty = orthonormalise(vectors);
+    if (faulty.empty()) {
+      if (has_coarse_operator()) break;
+      faulty = all_columns(vectors);
+    }
+    if (replacements == most_replacements)
+      throw NumericError(message("the set-up of multigrid: after ", replacements, " replacements ",
+                                 faulty.size(), " of ", vectors.rhs(),
+                                 " test vectors still depend on others in some block, or make a singular "
+                                 "coarse operator; fewer vectors or larger blocks help"));
+    replace(vectors, faulty);
+  }
   record_residuals(vectors);
-  Stopwatch watch;
+}
+
+/// The vectors that depend on others; with none of them P is ready.
+std::vector<int> MultigridSetup::orthonormalise(const SpinorField& vectors) {
+  const Stopwatch watch;
   if (!prolongator_) prolongator_ = std::make_shared<Prolongator>(vectors, params_.block, vectors.rhs());
   copy(prolongator_->columns(), vectors);
-  const double pivot = prolongator_->orthonormalise(least_independent, &gram_);
-  if (!(pivot > least_independent))
-    throw NumericError(
-        message("the set-up of multigrid: in some block a test vector has only ", pivot,
-                " of its square beside the vectors before it; fewer vectors or larger blocks help"));
+  std::vector<int> dependent;
+  if (!(prolongator_->orthonormalise(least_independent, &gram_) > least_independent)) {
+    dependent = prolongator_->dependent_columns(least_independent);
+    report_.notes.push_back(message(dependent.size(), " of ", vectors.rhs(),
+                                    " test vectors depended on others in some block: noise replaced them"));
+  }
   report_.seconds_of_orthonormalisation += watch.seconds();
-  watch = Stopwatch();
-  coarse_ = galerkin_product(*matrix_, *prolongator_, *image_);
+  return dependent;
+}
+
+/// False where some diagonal matrix cannot be inverted.
+bool MultigridSetup::has_coarse_operator() {
+  const Stopwatch watch;
+  try {
+    coarse_ = galerkin_product(*matrix_, *prolongator_, workspace());
+  } catch (const NumericError& error) {  // the same on all ranks
+    report_.notes.push_back(message(error.what(), ": other noise replaced all test vectors"));
+    return false;
+  }
   report_.seconds_of_coarse_operator += watch.seconds();
   report_.condition = coarse_->condition();
+  return true;
+}
+
+void MultigridSetup::replace(SpinorField& vectors, const std::vector<int>& numbers) {
+  ++noises_;
+  SpinorField fresh = with_columns(vectors, int(numbers.size()));
+  fill_with_noise(fresh, numbers);
+  normalise(fresh);
+  smooth(fresh);
+  for (size_t i = 0; i < numbers.size(); ++i) copy_columns(vectors, numbers[i], fresh, int(i), 1);
 }
 
 void MultigridSetup::sweep(SpinorField& vectors, int sweeps) {
@@ -208,14 +259,14 @@ void MultigridSetup::sweep(SpinorField& vectors, int sweeps) {
 }
 
 MultigridPtr MultigridSetup::finish() {
-  report_.cost = cost_;
+  report_.cost += cost_;
   return std::shared_ptr<const Multigrid>(new Multigrid(params_, matrix_, prolongator_, coarse_, report_));
 }
 
 MultigridPtr MultigridSetup::from_noise() {
   const Stopwatch watch;
   SpinorField vectors = operator_->make_field(params_.vectors);
-  fill_with_noise(vectors);
+  fill_with_noise(vectors, all_columns(vectors));
   normalise(vectors);
   smooth(vectors);
   build(vectors);
@@ -231,6 +282,16 @@ MultigridPtr MultigridSetup::from_vectors(const SpinorField& given, int sweeps) 
   build(vectors);
   sweep(vectors, sweeps);
   report_.seconds = watch.seconds();
+  return finish();
+}
+
+MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&)>& fill,
+                                          MultigridSetupReport report) {
+  prolongator_ = std::make_shared<Prolongator>(operator_->make_field(1), params_.block, params_.vectors);
+  fill(prolongator_->columns());
+  coarse_ = galerkin_product(*matrix_, *prolongator_);
+  report_ = std::move(report);
+  report_.condition = coarse_->condition();
   return finish();
 }
 

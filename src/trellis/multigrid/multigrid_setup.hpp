@@ -1,5 +1,7 @@
 #pragma once
 /// The adaptive set-up: random vectors are smoothed, and then improved by the cycle that they make.
+#include <functional>
+
 #include "trellis/multigrid/cycle.hpp"
 
 namespace trellis {
@@ -12,30 +14,39 @@ class MultigridSetup {
   MultigridPtr from_noise();
   /// `sweeps` sweeps from vectors of another set-up, which may have another storage.
   MultigridPtr from_vectors(const SpinorField& vectors, int sweeps);
-  /// The columns as they are.
-  MultigridPtr with_prolongator(std::shared_ptr<const Prolongator> P);
+  /// The columns of P as another set-up left them: they are not made orthonormal again.
+  /// @param fill sets the columns; @param report of that set-up
+  MultigridPtr from_columns(const std::function<void(SpinorField&)>& fill, MultigridSetupReport report);
 
  private:
-  void fill_with_noise(SpinorField& vectors) const;
+  /// Column i becomes the noise of test vector numbers[i].
+  void fill_with_noise(SpinorField& vectors, const std::vector<int>& numbers) const;
   void smooth(SpinorField& vectors);
   void orthogonalise(SpinorField& vectors);
   void improve(SpinorField& vectors);
-  void build(const SpinorField& vectors);
+  /// P and D_c; vectors of which they cannot be made are replaced by smoothed noise.
+  void build(SpinorField& vectors);
+  std::vector<int> orthonormalise(const SpinorField& vectors);
+  bool has_coarse_operator();
+  void replace(SpinorField& vectors, const std::vector<int>& numbers);
   void sweep(SpinorField& vectors, int sweeps);
   MultigridPtr finish();
   /// v <- K v, normalised, a few vectors at a time; make(columns) gives K for so many.
   template <class Make>
   void replace_in_parts(SpinorField& vectors, const Make& make);
   void record_residuals(const SpinorField& vectors);
+  /// A field like the test vectors, once there is a P.
+  SpinorField& workspace();
 
   MultigridParams params_;
   WilsonMatrixPtr matrix_;
   std::shared_ptr<const WilsonOperator> operator_;
   OperatorCopies fine_;
   std::shared_ptr<Prolongator> prolongator_;
+  uint32_t noises_ = 0;  ///< so often vectors were replaced: each time by other noise
   CoarseMatrixPtr coarse_;
-  DenseMatrix gram_;                  ///< products of the test vectors of which P is made
-  std::optional<SpinorField> image_;  ///< for whoever needs a field like the test vectors
+  DenseMatrix gram_;  ///< products of the test vectors of which P is made
+  std::optional<SpinorField> image_;
   MultigridSetupReport report_;
   SolveCost cost_;
 };

@@ -182,6 +182,34 @@ DenseMatrix Prolongator::Products::matrix(int group, int lane) const {
   return m;
 }
 
+namespace {
+/// The block of one chirality.
+DenseMatrix of_chirality(const DenseMatrix& both, int chirality) {
+  const int n = both.n / chiralities;
+  DenseMatrix G(n);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) G.at(i, j) = both.at(chirality * n + i, chirality * n + j);
+  return G;
+}
+}  // namespace
+
+std::vector<int> Prolongator::dependent_columns(double least) const {
+  const Products products = products_with(columns_, aggregates_.all(), -1, true);
+  std::vector<double> worst(size_t(vectors()), 1.0);
+  for (int group = 0; group < products.groups; ++group)
+    for (int lane = 0; lane < aggregates_.lanes(); ++lane) {
+      const DenseMatrix both = products.matrix(group, lane);
+      for (int chirality = 0; chirality < chiralities; ++chirality) {
+        const std::vector<double> parts = independent_parts(of_chirality(both, chirality), least);
+        for (size_t j = 0; j < worst.size(); ++j) worst[j] = std::min(worst[j], parts[j]);
+      }
+    }
+  std::vector<int> dependent;
+  for (size_t j = 0; j < worst.size(); ++j)
+    if (!(columns_.lattice().communicator().minimum(worst[j]) > least)) dependent.push_back(int(j));
+  return dependent;
+}
+
 size_t Prolongator::mixing_place(int group, int lane, int chirality, int row, int column) const {
   const size_t n = size_t(vectors()), W = size_t(aggregates_.lanes());
   const size_t matrix = size_t(group) * chiralities + size_t(chirality);
@@ -236,9 +264,7 @@ double Prolongator::mix_by_products(double least, DenseMatrix* gram) {
     for (int lane = 0; lane < W; ++lane) {
       const DenseMatrix both = products.matrix(group, lane);
       for (int chirality = 0; chirality < chiralities; ++chirality) {
-        DenseMatrix G(n);
-        for (int i = 0; i < n; ++i)
-          for (int j = 0; j < n; ++j) G.at(i, j) = both.at(chirality * n + i, chirality * n + j);
+        const DenseMatrix G = of_chirality(both, chirality);
         for (size_t k = 0; k < sums.size() / 2; ++k) {
           sums[2 * k].add(G.values[k].real());
           sums[2 * k + 1].add(G.values[k].imag());

@@ -42,6 +42,9 @@ class Prolongator {
   double orthonormalise(double least, DenseMatrix* gram = nullptr);
   /// V <- V matrix, for a field like columns(). @pre matrix is upper triangular
   void mix(SpinorField& V, const DenseMatrix& matrix) const;
+  /// Columns that in some aggregate have no more than `least` of their |v|^2 beside the columns before them,
+  /// those that depend on others not counted: the same on all ranks. Collective.
+  std::vector<int> dependent_columns(double least) const;
 
   /// coarse = P^dagger fine, and fine = P coarse.
   void restrict_to(SiteField& coarse, const SpinorField& fine) const;

@@ -26,13 +26,14 @@ void ResidualRecord::correct(double residual2) {
 }
 
 bool ResidualRecord::is_stuck(const StagnationRule& rule, double tolerance, int max_iterations) const {
-  if (rule.least_iterations == 0 || iterations_ < rule.least_iterations || iterations_ % spacing != 0)
+  if (rule.least_iterations == 0 || iterations_ < rule.least_iterations || iterations_ % rule.spacing != 0)
     return false;
-  const size_t half = size_t(iterations_ / 2 / spacing);
-  const double before = std::sqrt(smallest_after_[half]), now = std::sqrt(smallest_);
+  const int half = iterations_ / 2 / rule.spacing * rule.spacing;
+  const double before = std::sqrt(smallest_after_[size_t(half / spacing)]), now = std::sqrt(smallest_);
   if (!(now > rule.least_gain * before)) return false;
-  const double rate = std::log(before / now) / double(iterations_ - int(half) * spacing);
-  const double reachable = hope * rate * double(max_iterations - iterations_);
+  const double rate = std::log(before / now) / double(iterations_ - half);
+  const int most = rule.most_iterations > 0 ? std::min(rule.most_iterations, max_iterations) : max_iterations;
+  const double reachable = hope * rate * double(std::max(most - iterations_, 0));
   return reachable < std::log(now / tolerance);
 }
 

@@ -13,6 +13,8 @@ namespace trellis {
 struct StagnationRule {
   int least_iterations = 0;  ///< 0: never
   double least_gain = 1;     ///< of |r|: what is left after the second half, over what was left before it
+  int most_iterations = 0;   ///< a solve is not worth more of them, though more are allowed; 0: it is
+  int spacing = 32;          ///< of the iterations at which this is judged, a multiple of 16
 };
 
 /// BiCGStab, GCR, MR: nothing says that they converge.
@@ -20,7 +22,7 @@ inline constexpr StagnationRule unsure_method{800, 0.8};
 /// Conjugate gradients in low storage; in double they converge, however long a plateau lasts.
 inline constexpr StagnationRule low_storage_cg{2048, 0.95};
 
-/// The smallest residuals of one column, every `spacing` iterations.
+/// The smallest residuals of one column, every 16 iterations.
 class ResidualRecord {
  public:
   /// |r|^2 after one more iteration, in units of |b|^2.
@@ -30,7 +32,7 @@ class ResidualRecord {
   bool is_stuck(const StagnationRule& rule, double tolerance, int max_iterations) const;
 
  private:
-  static constexpr int spacing = 32;
+  static constexpr int spacing = 16;
   double smallest_ = std::numeric_limits<double>::infinity();
   std::vector<double> smallest_after_;  ///< [k]: of the first k * spacing iterations
   int iterations_ = 0;

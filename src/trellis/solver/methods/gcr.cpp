@@ -18,15 +18,19 @@ constexpr double least_kept = 0.5;
 }  // namespace
 
 Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K)
-    : A_{A}, K_{std::move(K)} {
+    : A_{A}, restart_length_{restart_length}, K_{std::move(K)} {
   TRELLIS_REQUIRE(restart_length >= 1, "gcr restarts after at least one step, not ", restart_length);
-  for (int k = 0; k < restart_length; ++k) {
-    directions_.push_back(A.make_field(rhs));
-    images_.push_back(SpinorField::like(directions_[0]));
-    image2_.emplace_back(size_t(rhs), 0.0);
-    alpha_.emplace_back(size_t(rhs), 0.0);
-    overlap_.emplace_back(size_t(k), ComplexCoefficients(size_t(rhs), 0.0));
-  }
+  make_room(0, rhs);
+}
+
+/// A solve that needs few steps takes few fields, however late it restarts.
+void Gcr::make_room(int k, int rhs) {
+  if (k < int(directions_.size())) return;
+  directions_.push_back(A_.make_field(rhs));
+  images_.push_back(SpinorField::like(directions_.back()));
+  image2_.emplace_back(size_t(rhs), 0.0);
+  alpha_.emplace_back(size_t(rhs), 0.0);
+  overlap_.emplace_back(size_t(k), ComplexCoefficients(size_t(rhs), 0.0));
 }
 
 /// z_k from A p_k; returns |z_k|^2. Classical Gram-Schmidt, twice for columns that lose much of their norm
@@ -68,6 +72,7 @@ Coefficients Gcr::orthogonalise(int k, SolveProgress& progress) {
 /// step.
 bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
   const size_t step = size_t(k), n = progress.columns.size();
+  make_room(k, r.rhs());
   if (K_)
     K_->apply(directions_[step], r, progress.cost);
   else
@@ -111,7 +116,7 @@ void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
     Coefficients before;
     for (const SolveColumn& c : progress.columns) before.push_back(c.residual2);
     int steps = 0;
-    while (progress.any_active() && steps < int(directions_.size()) && step(steps, r, progress)) ++steps;
+    while (progress.any_active() && steps < restart_length_ && step(steps, r, progress)) ++steps;
     update_solution(steps, x, progress);
     for (int i = 0; i < progress.rhs(); ++i)
       if (progress.columns[size_t(i)].is_active &&
@@ -131,6 +136,7 @@ class GcrRecipe final : public KrylovRecipe {
   }
   SolveLimits limits() const override { return limits_of(spec_); }
   SolverSpec limited(const SolveLimits& limits) const override { return with_limits(spec_, limits); }
+  StagnationRule stagnation(bool) const override { return spec_.stagnation; }
   std::unique_ptr<KrylovMethod> make_method(const OperatorCopies& A, int columns, bool) const override {
     const int most = spec_.iterations > 0 ? spec_.iterations : spec_.max_iterations;
     return std::make_unique<Gcr>(*A, columns, std::min(spec_.restart_length, most),

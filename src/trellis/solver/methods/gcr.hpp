@@ -7,7 +7,8 @@ namespace trellis {
 /// A x = b with any A whose hermitian part is definite (else it may stagnate, and says so); the iterates are
 /// those of restarted (F)GMRES. A preconditioner may be another one at each step, a solver for example.
 ///   Traffic of step k of a cycle (k from 0): 1 apply + 10 + 2 k fields, 2 k + 3 more where Gram-Schmidt is
-///   done twice, and 3 fields a step for x at the cycle's end. Workspace: 2 restart_length fields.
+///   done twice, and 3 fields a step for x at the cycle's end. Workspace: 2 restart_length fields, made as
+///   cycles need them.
 struct GcrSpec {
   double tolerance = 1e-10;
   int max_iterations = 10000;
@@ -17,6 +18,7 @@ struct GcrSpec {
   int iterations = 0;
   Preconditioner preconditioner = {};
   std::vector<double> tightened = {};  ///< see SolveLimits
+  StagnationRule stagnation = unsure_method;
 
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };
@@ -33,9 +35,11 @@ class Gcr final : public KrylovMethod {
 
  private:
   bool step(int k, SpinorField& r, SolveProgress& progress);
+  void make_room(int k, int rhs);
   Coefficients orthogonalise(int k, SolveProgress& progress);
   void update_solution(int steps, SpinorField& x, SolveProgress& progress) const;
   const LinearOperator& A_;
+  int restart_length_;
   std::unique_ptr<ApproximateInverse> K_;
   std::vector<SpinorField> directions_, images_;           ///< p_k, z_k
   std::vector<Coefficients> image2_;                       ///< |z_k|^2
