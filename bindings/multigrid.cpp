@@ -1,6 +1,7 @@
 /// Multigrid: set-up, its report, and the solver that it makes.
 #include "trellis/multigrid/multigrid.hpp"
 #include "bindings.hpp"
+#include "multigrid_file.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis::bindings {
@@ -18,6 +19,17 @@ SolverSpec solver(std::shared_ptr<Multigrid> multigrid, double tolerance, int ma
   spec.fallback = fallback;
   spec.iterations = iterations;
   return spec;
+}
+
+/// The multigrid and warnings.
+std::pair<std::shared_ptr<Multigrid>, std::vector<std::string>> read(const hdf5::Group& group,
+                                                                     const WilsonOperator& M,
+                                                                     const MultigridParams& params,
+                                                                     const std::array<double, 2>& built_at,
+                                                                     const MultigridSetupReport& report) {
+  std::vector<std::string> warnings;
+  auto multigrid = shared(read_multigrid(group, M, {params, built_at[0], built_at[1], report}, warnings));
+  return {std::move(multigrid), std::move(warnings)};
 }
 }  // namespace
 
@@ -39,6 +51,9 @@ void bind_multigrid(nb::module_& m) {
       .def_rw("coarse_iterations", &MultigridParams::coarse_iterations)
       .def_rw("coarse_restart", &MultigridParams::coarse_restart)
       .def_prop_rw(
+          "storage", [](const MultigridParams& p) { return std::string(name_of(p.storage)); },
+          [](MultigridParams& p, const std::string& name) { p.storage = precision_by_name(name); })
+      .def_prop_rw(
           "coarse_storage", [](const MultigridParams& p) { return std::string(name_of(p.coarse_storage)); },
           [](MultigridParams& p, const std::string& name) { p.coarse_storage = precision_by_name(name); })
       .def_prop_rw(
@@ -46,7 +61,24 @@ void bind_multigrid(nb::module_& m) {
           [](const MultigridParams& p) { return std::string(name_of(p.smoother_storage)); },
           [](MultigridParams& p, const std::string& name) { p.smoother_storage = precision_by_name(name); })
       .def_rw("seed", &MultigridParams::seed);
+  nb::class_<MultigridSetupReport>(m, "MultigridSetupReport")
+      .def(nb::init<>())
+      .def_rw("residual", &MultigridSetupReport::residual)
+      .def_rw("worst_residual", &MultigridSetupReport::worst_residual)
+      .def_rw("seconds", &MultigridSetupReport::seconds)
+      .def_rw("seconds_of_smoothing", &MultigridSetupReport::seconds_of_smoothing)
+      .def_rw("seconds_of_sweeps", &MultigridSetupReport::seconds_of_sweeps)
+      .def_rw("seconds_of_orthonormalisation", &MultigridSetupReport::seconds_of_orthonormalisation)
+      .def_rw("seconds_of_coarse_operator", &MultigridSetupReport::seconds_of_coarse_operator)
+      .def_rw("notes", &MultigridSetupReport::notes);
   nb::class_<Multigrid, Prepared>(m, "Multigrid")
+      .def_prop_ro("params", [](const Multigrid& g) { return g.params(); })
+      .def_prop_ro("report", [](const Multigrid& g) { return g.report(); })
+      .def_prop_ro("notes", [](const Multigrid& g) { return g.report().notes; })
+      .def_prop_ro("built_at",
+                   [](const Multigrid& g) {
+                     return std::array<double, 2>{g.built_at().mass, g.built_at().twisted_mass};
+                   })
       .def_prop_ro("block", [](const Multigrid& g) { return g.params().block; })
       .def_prop_ro("vectors", [](const Multigrid& g) { return g.params().vectors; })
       .def_prop_ro("smoother", [](const Multigrid& g) { return std::string(name_of(g.params().smoother)); })
@@ -76,6 +108,9 @@ void bind_multigrid(nb::module_& m) {
                    [](const Multigrid& g) { return g.prolongator().coarse_lattice()->extents(); })
       .def(
           "at", [](const Multigrid& g, const WilsonOperator& M) { return shared(g.at(M)); }, "operator"_a,
+          release_gil())
+      .def(
+          "write_hdf5", [](const Multigrid& g, hdf5::Group& group) { write_multigrid(group, g); }, "group"_a,
           release_gil());
   m.def(
       "multigrid",
@@ -83,6 +118,7 @@ void bind_multigrid(nb::module_& m) {
         return shared(Multigrid::make(M, params));
       },
       "operator"_a, "params"_a, release_gil());
+  m.def("read_multigrid", read, "group"_a, "operator"_a, "params"_a, "built_at"_a, "report"_a, release_gil());
   m.def("multigrid_solver", solver, "multigrid"_a, "tolerance"_a, "max_iterations"_a, "restart_length"_a,
         "fallback"_a, "iterations"_a);
 }

@@ -89,6 +89,7 @@ __all__ = [
     "ranks",
     "read_eigenvectors",
     "read_gauge_field",
+    "read_multigrid",
     "read_propagator",
     "read_scidac_propagator",
     "read_scidac_staggered_propagator",
@@ -140,6 +141,7 @@ _SUBMODULE_OF = {
     "dense": "quarks.dense_matrices",
     "log_det": "quarks.determinants",
     "read_eigenvectors": "solve.eigenvector_files",
+    "read_multigrid": "solve.multigrid_files",
     **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "quarks.domain_wall"),
     **dict.fromkeys(
         [
@@ -226,6 +228,7 @@ if TYPE_CHECKING:
     from .solve.mixed_precision import mixed_precision
     from .solve.mr import mr
     from .solve.multigrid import Multigrid, multigrid
+    from .solve.multigrid_files import read_multigrid
     from .solve.noise_traces import WilsonObservables
     from .solve.staggered import HISQ, Staggered, StaggeredObservables
     from .solve.staggered_masses import StaggeredCondensates

@@ -13,12 +13,11 @@ from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, ChecksumError, FileError
 from ..ground.operator_records import OperatorRecord
 from ..ground.parallel import rank
-from ..ground.version import conventions_version
 from ..quarks.domain_wall import MoebiusDomainWall
 from ..quarks.operators import WilsonClover
-from ..quarks.propagator_metadata import GAMMA_BASIS
 from .deflation import Eigenvectors
-from .eigenvector_output import CHECKSUM, GROUP, NUMBERS, STATEMENT, checksum
+from .eigenvector_output import ARRAYS, GROUP, NUMBERS, vectors
+from .prepared_files import CHECKSUM, STATEMENT, checksum, named, require_kind
 
 _FORMS = ("symmetric", "asymmetric", "none")
 _STORAGES = ("double", "float", "half")
@@ -53,13 +52,13 @@ def read_eigenvectors(
     instance("M", M, WilsonClover, MoebiusDomainWall)
     path, least = file_path(path), integer("least", least)
     root = load().Hdf5File.open(path).root()
-    _require_kind(root, path, M)
+    require_kind(root, path, "eigenvectors", GROUP, M.geometry.extents)
     group = root.group(GROUP)
     statement = root.text(STATEMENT, GROUP)
     stated, operator = _parse(path, statement)
     count = sum(name.startswith("vector_") for name in group.names())
     (stored,) = root.integers(CHECKSUM, GROUP)
-    found = checksum(root, group, statement, count)
+    found = checksum(root, GROUP, statement, vectors(count), ARRAYS)
     if stored != found:
         raise ChecksumError(
             f"{path}: /{GROUP}: {CHECKSUM}: expected {stored:08x}, found {found:08x}: the statement, the "
@@ -70,7 +69,8 @@ def read_eigenvectors(
         raise BadArgument(f"{path}: the eigenvectors do not belong to {M!r}: they are those of {difference}")
     if count < least:
         raise BadArgument(f"{path}: expected at least {least} modes, found {count}")
-    core, notes = load().read_eigenvectors(group, M._core, stated["even_odd"], stated["storage"])
+    with named(path):
+        core, notes = load().read_eigenvectors(group, M._core, stated["even_odd"], stated["storage"])
     if len(core.values) != count:
         raise FileError(f"{path}: /{GROUP}: expected {len(core.values)} vectors, found {count}")
     for name in NUMBERS:
@@ -79,23 +79,6 @@ def read_eigenvectors(
         for note in notes:
             warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
     return Eigenvectors(core, stated["even_odd"], stated["storage"], M._record, M.geometry.extents)
-
-
-def _require_kind(root: Any, path: str, M: WilsonClover | MoebiusDomainWall) -> None:
-    for name, expected in (
-        ("kind", "eigenvectors"),
-        ("conventions_version", conventions_version),
-        ("gamma_basis", GAMMA_BASIS),
-    ):
-        found = root.text(name) if root.has_attribute(name) else None
-        if found != expected:
-            raise FileError(f"{path}: {name}: expected {expected!r}, found {found!r}")
-    lattice = list(root.integers("lattice")) if root.has_attribute("lattice") else None
-    if lattice != list(M.geometry.extents):
-        raise FileError(f"{path}: lattice: expected {list(M.geometry.extents)}, found {lattice}")
-    for name in (STATEMENT, CHECKSUM):
-        if not root.has(GROUP) or not root.has_attribute(name, GROUP):
-            raise FileError(f"{path}: expected a group /{GROUP} with the attribute {name}")
 
 
 def _parse(path: str, statement: str) -> tuple[dict[str, Any], OperatorRecord]:

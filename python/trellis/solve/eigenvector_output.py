@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 from typing import Any, Protocol
-
-import numpy as np
 
 from ..ground.arguments import file_path, instance
 from ..ground.compiled_core import load
@@ -15,9 +12,10 @@ from ..ground.crash_safe_files import behind_links
 from ..ground.operator_records import OperatorRecord
 from ..ground.provenance import write_root_attributes
 from ..quarks.propagator_metadata import GAMMA_BASIS
+from .prepared_files import CHECKSUM, STATEMENT, checksum
 
 GROUP = "eigenvectors"
-STATEMENT, CHECKSUM = "statement", "statement_checksum"
+ARRAYS = ("values", "relative_residual")
 #: The search for modes was asked, found and cost these numbers; each has its type.
 NUMBERS: dict[str, type] = {
     "tolerance": float,
@@ -61,15 +59,10 @@ def write_eigenvectors(modes: WrittenEigenvectors, path: str | os.PathLike, *, r
         }
     )
     root.set_fixed_text(STATEMENT, statement, GROUP)
-    root.set_integer(CHECKSUM, checksum(root, group, statement, len(modes)), GROUP)
+    root.set_integer(CHECKSUM, checksum(root, GROUP, statement, vectors(len(modes)), ARRAYS), GROUP)
     file.commit()
 
 
-def checksum(root: Any, group: Any, statement: str, count: int) -> int:
-    """CRC-32 of the statement, eigenvalues, residuals and the checksums of all vectors."""
-    sums = [root.integers("scidac_checksum", f"{GROUP}/vector_{i:04d}") for i in range(count)]
-    numbers = [group.read_float64(name) for name in ("values", "relative_residual")]
-    crc = zlib.crc32(json.dumps([statement, [list(s) for s in sums]]).encode())
-    for array in numbers:
-        crc = zlib.crc32(np.ascontiguousarray(array, dtype="<f8").tobytes(), crc)
-    return crc
+def vectors(count: int) -> list[str]:
+    """Names of the arrays of so many vectors."""
+    return [f"vector_{i:04d}" for i in range(count)]

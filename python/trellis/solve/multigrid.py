@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -19,6 +20,7 @@ from ..ground.copies_and_pickles import NoArray, SharedByCopies
 from ..ground.errors import BadArgument
 from ..ground.operator_records import OperatorRecord
 from ..quarks.operators import WilsonClover
+from .multigrid_output import write_multigrid
 
 if TYPE_CHECKING:
     from .. import _core
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 _MOST_VECTORS = 96
 #: What a coarse operator follows exactly, without a new set-up.
 _MASSES = ("mass", "kappa", "twisted_mass")
+
+
+def difference_beside_masses(record: OperatorRecord, M: WilsonClover) -> str:
+    """Say in what a set-up for one operator does not serve M; empty where it does."""
+    return record.with_parameters_of(M._record, _MASSES).difference(M._record)
 
 
 class Multigrid(SharedByCopies, NoArray):
@@ -50,11 +57,13 @@ class Multigrid(SharedByCopies, NoArray):
         What the set-up cost, wall clock.
     bytes : int
         Memory of test vectors and coarse operator on this rank.
+    notes : list of str
+        What the set-up mended on its way, a sentence each: test vectors that depended on each other.
     """
 
     _no_array = "solvers take it as their preconditioner: tr.gcr(preconditioner=mg)"
     _what = "multigrid"
-    _instead = "make it anew: its seed gives the same bits"
+    _instead = "mg.write(path) keeps it, and tr.read_multigrid(path, M) takes it back"
 
     def __init__(self, core: _core.Multigrid, operator: OperatorRecord) -> None:
         self._core = core
@@ -65,6 +74,46 @@ class Multigrid(SharedByCopies, NoArray):
         self.residuals: list[float] = list(core.residuals)
         self.seconds: float = core.seconds
         self.bytes: int = core.bytes
+        self.notes: list[str] = list(core.notes)
+
+    def at(self, M: WilsonClover) -> Multigrid:
+        """The same test vectors for another mass or twisted mass, of either sign. Collective.
+
+        The coarse operator is shifted exactly, and nothing is set up. Solvers do this by themselves.
+
+        Parameters
+        ----------
+        M
+            An operator on the same links, with the same clover coefficient, anisotropy and boundary.
+
+        Raises
+        ------
+        BadArgument
+            The operator differs in more than its masses.
+        NumericError
+            The shifted coarse operator is singular on some block.
+        """
+        self._require_operator(M, "none")
+        return Multigrid(self._core.at(M._core), M._record)
+
+    def write(self, path: str | os.PathLike, *, run_file: str = "") -> None:
+        """Write the columns of the prolongator to an HDF5 file, as they are kept. Collective.
+
+        :func:`read_multigrid` builds the coarse operator from them. The file appears whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced.
+        run_file
+            The text of the run file, which is kept in the file.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written.
+        """
+        write_multigrid(self, path, run_file=run_file)
 
     def update(self, M: WilsonClover) -> Multigrid:
         """Make it anew for links that have moved a little: one sweep from the present vectors. Collective.
@@ -79,7 +128,7 @@ class Multigrid(SharedByCopies, NoArray):
         BadArgument
             The operator is of another kind or lives on another lattice.
         NumericError
-            The test vectors depend on each other in some block.
+            As for :func:`multigrid`.
         """
         instance("M", M, WilsonClover)
         found = self._core.updated(M._core, "none")
@@ -94,7 +143,7 @@ class Multigrid(SharedByCopies, NoArray):
             )
         if not isinstance(M, WilsonClover):
             raise BadArgument(f"multigrid serves Wilson, clover and twisted-mass operators, found {M!r}")
-        difference = self.operator.with_parameters_of(M._record, _MASSES).difference(M._record)
+        difference = difference_beside_masses(self.operator, M)
         if difference:
             raise BadArgument(f"the multigrid does not belong to {M!r}: it is that of {difference}")
 
@@ -109,7 +158,7 @@ class Multigrid(SharedByCopies, NoArray):
         return (
             f"{self!r}\ncoarse lattice {coarse}, {self.bytes / 1e6:.1f} MB on this rank\n"
             f"mean |M v| / |v| of the test vectors: {sweeps}; largest {self._core.worst_residual:.3g}\n"
-            f"set-up {self.seconds:.3g} s: {parts}"
+            f"set-up {self.seconds:.3g} s: {parts}" + "".join(f"\n{note}" for note in self.notes)
         )
 
 
@@ -120,7 +169,7 @@ def multigrid(
     block: Sequence[int] | None = None,
     sweeps: int = 3,
     smoothing: int = 6,
-    coarse_tolerance: float = 0.2,
+    coarse_tolerance: float = 0.05,
     seed: int = 1,
 ) -> Multigrid:
     """Set up an adaptive multigrid of two levels for M (Frommer et al., arXiv:1303.1377). Collective.
@@ -143,7 +192,7 @@ def multigrid(
     smoothing
         Steps of even-odd minimal residual behind the coarse correction.
     coarse_tolerance
-        To which the coarse operator is solved in a cycle.
+        To which the coarse operator is solved in a cycle of a solve; 0.2 in those of the set-up.
     seed
         Of the noise.
 
@@ -153,7 +202,8 @@ def multigrid(
         A value outside its range, another kind of operator, or a lattice that blocks do not divide; the
         message names the legal ones.
     NumericError
-        The test vectors depend on each other in some block.
+        Test vectors depended on each other in some block, or made a singular coarse operator, and so did the
+        noise that replaced them three times.
     """
     instance("M", M, WilsonClover)
     core = load()
@@ -165,7 +215,6 @@ def multigrid(
         params.block = in_four_directions([integer("block", b, least=2) for b in block])
     params.sweeps = integer("sweeps", sweeps, least=0)
     params.smoothing = integer("smoothing", smoothing, least=1)
-    tolerance = real("coarse_tolerance", coarse_tolerance, above=0, below=1)
-    params.coarse_tolerance = params.setup_coarse_tolerance = tolerance
+    params.coarse_tolerance = real("coarse_tolerance", coarse_tolerance, above=0, below=1)
     params.seed = seed_of("seed", seed)
     return Multigrid(core.multigrid(M._core, params), M._record)

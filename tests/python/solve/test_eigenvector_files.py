@@ -167,7 +167,7 @@ def test_other_operators_and_damage_are_refused(U: tr.GaugeField, tmp_path: Path
         return copy
 
     for change in ("number", "value", "vector", "swapped", "statement"):
-        with pytest.raises(tr.ChecksumError, match=r"expected .* found"):
+        with pytest.raises(tr.ChecksumError, match=rf"{change}\.h5.* expected .* found"):
             tr.read_eigenvectors(changed(change), M)
     (tmp_path / "short.h5").write_bytes(content[: len(content) // 2])
     with pytest.raises(tr.FileError, match=r"short\.h5"):

@@ -1,0 +1,60 @@
+"""Set-ups of multigrid into HDF5 files: made once for a configuration, read by every later run."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Protocol
+
+from ..ground.arguments import file_path, instance
+from ..ground.compiled_core import load
+from ..ground.crash_safe_files import behind_links
+from ..ground.operator_records import OperatorRecord
+from ..ground.provenance import write_root_attributes
+from ..quarks.propagator_metadata import GAMMA_BASIS
+from .prepared_files import CHECKSUM, STATEMENT, checksum
+
+KIND = GROUP = "multigrid"
+
+
+class WrittenMultigrid(Protocol):
+    """A set-up as its file describes it; :class:`trellis.Multigrid` is such."""
+
+    _core: Any
+    operator: OperatorRecord
+    block: tuple[int, int, int, int]
+    coarse_lattice: tuple[int, int, int, int]
+    vectors: int
+
+
+def write_multigrid(multigrid: WrittenMultigrid, path: str | os.PathLike, *, run_file: str = "") -> None:
+    """See :meth:`trellis.Multigrid.write`."""
+    path, run_file = behind_links(file_path(path)), instance("run_file", run_file, str)
+    extents = tuple(b * c for b, c in zip(multigrid.block, multigrid.coarse_lattice, strict=True))
+    file = load().Hdf5File.create(path)
+    root = file.root()
+    write_root_attributes(root, KIND, run_file, extents, fixed_texts=True)
+    root.set_fixed_text("gamma_basis", GAMMA_BASIS)
+    core = multigrid._core
+    core.write_hdf5(root.make_group(GROUP))
+    statement = json.dumps(
+        {
+            "operator": multigrid.operator.to_text(),
+            "built_at": list(core.built_at),
+            "params": values(core.params),
+            "report": values(core.report),
+        }
+    )
+    root.set_fixed_text(STATEMENT, statement, GROUP)
+    root.set_integer(CHECKSUM, checksum(root, GROUP, statement, columns(multigrid.vectors)), GROUP)
+    file.commit()
+
+
+def columns(count: int) -> list[str]:
+    """Names of the arrays of so many columns."""
+    return [f"column_{i:04d}" for i in range(count)]
+
+
+def values(record: Any) -> dict[str, Any]:
+    """All values of a record of the compiled core, by name."""
+    return {name: getattr(record, name) for name in dir(record) if not name.startswith("_")}
