@@ -119,6 +119,10 @@ void bind_multigrid(nb::module_& m) {
       },
       "operator"_a, "params"_a, release_gil());
   m.def("read_multigrid", read, "group"_a, "operator"_a, "params"_a, "built_at"_a, "report"_a, release_gil());
+  m.def(
+      "multigrid_block",
+      [](const Lattice& lattice, const Coord& wanted) { return legal_block(lattice.geometry(), wanted); },
+      "lattice"_a, "wanted"_a);
   m.def("multigrid_solver", solver, "multigrid"_a, "tolerance"_a, "max_iterations"_a, "restart_length"_a,
         "fallback"_a, "iterations"_a);
 }

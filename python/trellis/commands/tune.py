@@ -23,13 +23,16 @@ from ..ground.parallel import broadcast, on_root
 from ..ground.solve_report import NotConverged
 from ..ground.tuning import keep, prepare
 from ..measure.inputs import require_one_lattice
+from ..measure.multigrid import set_up
 from ..measure.setup import find_configurations, make_operator, make_solver, make_source
 from ..measure.staggered_quarks import make_staggered_operator, solve_all_masses
+from ..quarks.operators import WilsonClover
 from ..run_files import GenerateRun, HmcRun, MeasureRun
 from ..run_files.common import MachineTable
 from ..run_files.loading import load_toml
 from ..runs.reporting import counted
 from ..runs.setup import gauge_field_bytes, load_run, require_memory, set_threads
+from ..solve.multigrid import Multigrid
 from .output import Output
 
 #: Most kernels are launched several times in a sweep: so many sweeps have all launches of the longest trial.
@@ -125,9 +128,15 @@ def _solves(run: MeasureRun, output: Output) -> None:
     source = make_source(run.source, links, (0, 0, 0, 0), 1, has_spin=run.spin_quark is not None)
     with contextlib.suppress(NotConverged):  # a few iterations have all kernels
         if run.spin_quark is not None:
-            M = make_operator(run.spin_quark, links, run.solver.columns)
-            make_solver(short)(M).propagator(source)
+            M: Any = make_operator(run.spin_quark, links, run.solver.columns)
+            make_solver(short, _multigrid(run, M))(M).propagator(source)
         elif run.staggered_quark is not None:
             quark = run.staggered_quark
             of_all = make_staggered_operator(quark, links)
             solve_all_masses(of_all, quark.masses, source, make_solver(short))
+
+
+def _multigrid(run: MeasureRun, M: WilsonClover) -> Multigrid | None:
+    """One with a single sweep, which has all kernels, where the run solves with multigrid."""
+    table = run.solver.multigrid
+    return None if table is None else set_up(table.model_copy(update={"sweeps": min(table.sweeps, 1)}), M)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from ..ground.errors import BadArgument, RunFileError
 from ..run_files import MeasureRun
@@ -19,7 +20,7 @@ from .result import MeasureResult
 from .setup import between
 
 #: Messages about a key of the run file begin with it.
-_KEY = re.compile(r"(\w+)\.(\w+): ")
+_KEY = re.compile(r"((?:\w+\.)+\w+): ")
 
 
 def run(
@@ -86,7 +87,11 @@ def run(
 def _in_run_file(error: BadArgument, run_file: Path, run: MeasureRun, text: str) -> BadArgument:
     """Add the line of the key to an error about a key that does not suit the lattice or configurations."""
     key = _KEY.match(str(error))
-    if key is None or not hasattr(getattr(run, key[1], None), key[2]):
+    names = key[1].split(".") if key else []
+    table: Any = run
+    for name in names[:-1]:
+        table = getattr(table, name, None)
+    if not names or not hasattr(table, names[-1]):
         return error
-    line = line_of(text, key.groups())
+    line = line_of(text, names)
     return RunFileError(f"{run_file}:{line}: {error}" if line else f"{run_file}: {error}")

@@ -135,6 +135,7 @@ def _measure_locked(
         iterations_max=max((r.iterations for r in reports), default=None),
         relative_residual_max=max((r.largest_residual for r in reports), default=None),
         solver_seconds=sum(r.seconds for r in reports),
+        setup_seconds=measurement.setup_seconds,
         gflops=float(np.mean([r.gflops for r in reports])) if reports else None,
         share_of_roof=float(np.mean([r.share_of_roof or 0.0 for r in reports])) if reports else None,
         ranks=load().size(),
@@ -179,6 +180,8 @@ def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
     keys = f"solver.tolerance ({solver.tolerance:g})"
     if report.iterations >= solver.max_iterations:
         return f"raise solver.max_iterations ({solver.max_iterations}) or {keys}"
+    if solver.multigrid is not None:
+        return f"raise {keys} or solver.multigrid.vectors ({solver.multigrid.vectors}), or take another type"
     return f"raise {keys}, or choose another solver.inner_precision ({solver.inner_precision}) or solver.type"
 
 
@@ -202,6 +205,7 @@ class _Measurement:
             load().require_gamma(channel.source)
         self.momenta = momenta_up_to(run.correlators.max_momentum_squared)
         self.reports: list[SolveReport] = []
+        self.setup_seconds = 0.0  #: of multigrid
         self.total = self.total_configurations = 0  #: propagators and configurations of this call
         self.memory_is_checked = self.is_warned_of_momenta = self.is_warned_of_files = False
         self.is_translation_noted = False
@@ -326,6 +330,9 @@ class _Measurement:
         self.quarks = quarks = self._quarks(
             ConfigurationInHand(number, path, U, links, smearing_links), folder
         )
+        if isinstance(quarks, SpinQuarks) and quarks.multigrid is not None:
+            measured.multigrid = quarks.multigrid
+            self.setup_seconds += quarks.multigrid.seconds
         useless = load_sources(folder, number, run, U, measured, path, self.note_translation)
         if useless:
             self.output.warning(useless)

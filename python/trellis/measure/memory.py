@@ -14,11 +14,12 @@ from ..run_files.quarks import DomainWall
 from ..run_files.solvers import PreconditionerTable, SolverTable
 from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
 from ..runs.setup import gauge_field_bytes
+from .multigrid_memory import MultigridBytes
 from .setup import lanczos_bytes
 from .staggered_quarks import VECTORS_AT_A_TIME
 
 #: Vectors of each method: of cg with the normal equations' own, of gcr two more for each step.
-_WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6}
+_WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6, "multigrid": 4}
 #: Steps of gcr between restarts (trellis.gcr).
 _STEPS_OF_GCR = 16
 #: At most, but on lattices that fit a cache.
@@ -56,7 +57,7 @@ def work_fields(solver: SolverTable | PreconditionerTable, columns: int) -> int:
 def _batch_fields(solver: SolverTable | PreconditionerTable) -> float:
     """Vectors in double of a solver and of those inside it, which take a source and a solution, too."""
     own: float = _WORK_FIELDS[solver.type]
-    if solver.type == "gcr":
+    if solver.type in ("gcr", "multigrid"):
         own += 2 * min(solver.restart_length or _STEPS_OF_GCR, solver.max_iterations)
     if solver.preconditioner is not None:
         own += 2 + _batch_fields(solver.preconditioner)
@@ -89,16 +90,18 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
         propagators += (fermion.Ls + _BESIDE_FIELDS) * (2 if run.three_point.has_conserved else 1)
     if run.stored_propagators is not None and run.stored_propagators.use == "guess":
         propagators += 1
+    made = _multigrid_bytes(run, geometry, flavours)
     # links, links in the operator's storages, clover term and its inverse
-    needed = (2 + 3 * flavours) * field + propagators * load().propagator_bytes(geometry._core)
+    needed = (2 + 3 * flavours) * field + made.kept
     # operators keep the vectors between their hops while the results of solves are contracted
     kept = flavours * (2 if run.solver.even_odd == "none" else 1.25) * load().propagator_bytes(geometry._core)
-    solve = _solve_bytes(run, geometry)
+    solve = _solve_bytes(run, geometry, made)
     behind = max(
         _contraction_bytes(run, geometry, mesons, momenta),
         _roof_bytes(run, geometry) + min(_FREED_FIELDS, solve),
     )
-    needed += max(solve, kept + behind)
+    source = propagators * load().propagator_bytes(geometry._core) + max(solve, kept + behind)
+    needed += max(made.setup, source) + min(_FREED_FIELDS, made.setup)
     if run.output.propagators or run.stored_propagators is not None:
         needed += _FILE_BUFFERS
     needed += _LIBRARIES
@@ -146,14 +149,24 @@ def _staggered_solve_bytes(run: MeasureRun, masses: int, geometry: Geometry, col
     return float(core.staggered_masses_bytes(lattice, masses, columns, precision))
 
 
-def _solve_bytes(run: MeasureRun, geometry: Geometry) -> float:
+def _solve_bytes(run: MeasureRun, geometry: Geometry, made: MultigridBytes) -> float:
     fermion = run.spin_quark
+    if run.solver.multigrid is not None:  # batches of source and solution, and of the operator's own vectors
+        vector = load().propagator_bytes(geometry._core) / _COLUMNS
+        return _COLUMNS_OF_A_BATCH * ((4 + _batch_fields(run.solver)) * vector + made.cycle)
     if isinstance(fermion, DomainWall):
         columns = run.solver.columns
         vectors = work_fields(run.solver, columns)
         return load().domain_wall_solve_bytes(geometry._core, fermion.Ls, columns, vectors)
     vectors = work_fields(run.solver, _COLUMNS)
     return load().propagator_solve_bytes(geometry._core, run.solver.even_odd != "none", vectors)
+
+
+def _multigrid_bytes(run: MeasureRun, geometry: Geometry, flavours: int) -> MultigridBytes:
+    table = run.solver.multigrid
+    if table is None or not run.has_solves:
+        return MultigridBytes(0, 0, 0)
+    return MultigridBytes.of(table, geometry, flavours)
 
 
 def _roof_bytes(run: MeasureRun, geometry: Geometry) -> float:

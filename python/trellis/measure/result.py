@@ -34,6 +34,8 @@ class MeasureResult:
         Largest |b - M x| / |b|.
     solver_seconds
         Wall time of all solves, in s; 0 without solves.
+    setup_seconds
+        Wall time of the set-ups of multigrid, in s; 0 without them.
     gflops
         Mean speed of the solves, in 10^9 flops per second.
     share_of_roof
@@ -61,6 +63,7 @@ class MeasureResult:
     iterations_max: int | None
     relative_residual_max: float | None
     solver_seconds: float
+    setup_seconds: float
     gflops: float | None
     share_of_roof: float | None
     ranks: int

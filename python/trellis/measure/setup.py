@@ -38,6 +38,7 @@ from ..solve.even_odd import even_odd
 from ..solve.gcr import gcr
 from ..solve.mixed_precision import mixed_precision
 from ..solve.mr import mr
+from ..solve.multigrid import Multigrid
 from ..solve.values import Solver
 
 _NUMBER = re.compile(r"(\d+)\D*$")
@@ -151,8 +152,22 @@ def between(table: ConfigurationsTable, first: int | None, last: int | None) -> 
     return table.model_copy(update={"first": max(lower, default=None), "last": min(upper, default=None)})
 
 
-def make_solver(table: SolverTable | PreconditionerTable) -> Solver:
-    """Make the solver that a run file describes, with those inside it."""
+def make_solver(table: SolverTable | PreconditionerTable, multigrid: Multigrid | None = None) -> Solver:
+    """Make the solver that a run file describes, with those inside it.
+
+    Parameters
+    ----------
+    multigrid
+        The preconditioner of a table of type multigrid; without it gcr is plain, for runs that solve nothing.
+    """
+    if table.type == "multigrid":
+        return gcr(
+            tolerance=table.tolerance,
+            max_iterations=table.max_iterations,
+            fallback=table.fallback,
+            preconditioner=multigrid,
+            **({} if table.restart_length is None else {"restart_length": table.restart_length}),
+        )
     method: Any = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr, "mr": mr}[table.type]
     own = {
         "tolerance": table.tolerance,

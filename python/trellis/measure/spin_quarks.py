@@ -18,12 +18,13 @@ from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
 from ..run_files import MeasureRun
 from ..run_files.measured_quarks import MeasuredQuark, MeasuredTwistedMass
-from ..solve.bound import BoundSolver
+from ..solve.multigrid import Multigrid
 from ..solve.values import Solver
 from .configuration import ConfigurationInHand, MeasuredSource
 from .currents import contract_feynman_hellmann, feynman_hellmann_propagators, three_point_functions
 from .low_modes import deflated_solver
-from .setup import make_operator
+from .multigrid import lightest, multigrid_of_each, set_up_in_words
+from .setup import make_operator, make_solver
 from .stored_propagators import ConfigurationPropagators
 
 
@@ -35,18 +36,20 @@ class SpinQuarks:
     text
         The run file, for provenance.
     solver
-        The run's solver, without low modes.
+        The run's solver, without low modes and multigrid.
     channels, momenta
         The mesons, and the momenta of all correlators.
     check
         Is called between parts of the work; it may raise where the run has to stop.
     say
-        Gets a line about low modes.
+        Gets a line about low modes, or about the set-up of multigrid.
 
     Attributes
     ----------
     files
         What stores the propagators, or takes them from files.
+    multigrid
+        That of the lightest quark, where the run solves with it.
     """
 
     def __init__(
@@ -65,10 +68,14 @@ class SpinQuarks:
         self._run, self._text, self._solver, self._configuration = run, text, solver, configuration
         self.files, self._channels, self._momenta = files, channels, momenta
         self._check, self._say = check, say
-        self._solves: dict[str, BoundSolver] = {}
-        for flavour, quark in self._flavours().items():
-            M = make_operator(quark, configuration.links, run.solver.columns)
-            self._solves[flavour] = (self._deflated(M, flavour) if run.has_solves else solver)(M)
+        self.multigrid: Multigrid | None = None
+        quarks = self._flavours()
+        operators = {
+            flavour: make_operator(quark, configuration.links, run.solver.columns)
+            for flavour, quark in quarks.items()
+        }
+        solvers = self._solvers(quarks, operators)
+        self._solves = {flavour: solvers[flavour](M) for flavour, M in operators.items()}
 
     def _flavours(self) -> dict[str, MeasuredQuark]:
         run, fermion = self._run, self._run.spin_quark
@@ -79,6 +86,21 @@ class SpinQuarks:
         if fermion.has_strange:
             tables["strange"] = fermion.strange
         return tables
+
+    def _solvers(
+        self, quarks: dict[str, MeasuredQuark], operators: dict[str, WilsonClover | MoebiusDomainWall]
+    ) -> dict[str, Solver]:
+        """Return the solver of each flavour, with what is set up for its operator. Collective."""
+        run = self._run
+        if not run.has_solves:
+            return dict.fromkeys(operators, self._solver)
+        if run.solver.multigrid is None:
+            return {flavour: self._deflated(M, flavour) for flavour, M in operators.items()}
+        self._check()
+        of_each = multigrid_of_each(run.solver.multigrid, quarks, operators)
+        self.multigrid = of_each[lightest(quarks)]
+        self._say(f"configuration {self._configuration.number}: {set_up_in_words(self.multigrid)}")
+        return {flavour: make_solver(run.solver, made) for flavour, made in of_each.items()}
 
     def measure(self, source: Source, index: int) -> MeasuredSource:
         """Measure the source of this number among those of the configuration. Collective."""

@@ -26,7 +26,7 @@ from .contractions import (
     conserved,
 )
 from .measured_quarks import MeasuredDomainWall, MeasuredQuark
-from .quarks import DomainWall
+from .quarks import DomainWall, WilsonKind
 from .smearing import MOST_STEPS, SmearingTable
 from .solvers import DeflationTable, SolverTable
 from .staggered_measurement import (
@@ -223,6 +223,7 @@ class MeasureRun(RunFile):
         if self.fermion is None and self.flow is None:
             raise ValueError("give [fermion] for correlators, or [flow], or both")
         self._require_smearing()
+        self._require_multigrid()
         if self.staggered_quark is not None:
             require_staggered(self, self.staggered_quark)
         else:
@@ -312,6 +313,22 @@ class MeasureRun(RunFile):
                 f"{table}.currents",
                 f"{', '.join(names)} of domain walls need the 5-D solution, and files hold the 4-D quark: "
                 "leave out [stored_propagators], or these currents",
+            )
+
+    def _require_multigrid(self) -> None:
+        """Refuse multigrid for quarks that it does not serve, and beside low modes."""
+        if self.solver.type != "multigrid":
+            return
+        if self.fermion is not None and not isinstance(self.fermion, WilsonKind):
+            raise at_key(
+                "solver.type",
+                "multigrid solves quarks of type wilson, clover and twisted_mass: expected another solver "
+                f'beside fermion.type = "{self.fermion.type}"',
+                self.solver.type,
+            )
+        if self.deflation is not None:
+            raise at_key(
+                "deflation", 'solver.type = "multigrid" takes the low modes out itself; leave it out'
             )
 
     def _require_smearing(self) -> None:

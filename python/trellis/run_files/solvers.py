@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import Positive, Table, at_key
+from .common import FourIntegers, Positive, Table, at_key
 
 _INSIDE = "bicgstab, gcr, mr: the solver that preconditions each step; it may have one inside it."
 _TOLERANCE = "Of |b - M x| / |b|."
@@ -33,7 +33,7 @@ class MethodTable(Table):
         "inside it.",
     )
     restart_length: int | None = Field(
-        default=None, ge=1, le=1000, description="gcr: steps between restarts; default: 16."
+        default=None, ge=1, le=1000, description="gcr, multigrid: steps between restarts; default: 16."
     )
     relaxation: float | None = Field(
         default=None, gt=0, lt=2, description="mr: factor of each step; default: 1."
@@ -48,9 +48,11 @@ class MethodTable(Table):
 
     @model_validator(mode="after")
     def _keys_of_the_method(self) -> Self:
-        for key, method in (("restart_length", "gcr"), ("relaxation", "mr")):
-            if getattr(self, key) is not None and self.type != method:
-                raise at_key(key, f'expected type = "{method}" beside it, found "{self.type}"; leave it out')
+        for key, methods in (("restart_length", ("gcr", "multigrid")), ("relaxation", ("mr",))):
+            if getattr(self, key) is not None and self.type not in methods:
+                raise at_key(
+                    key, f'expected type = "{methods[0]}" beside it, found "{self.type}"; leave it out'
+                )
         if self.update_threshold is not None and self.inner_precision == "double":
             raise at_key(
                 "update_threshold",
@@ -96,17 +98,58 @@ class PreconditionerTable(MethodTable):
         return self.even_odd != "none" or (inside is not None and inside.has_even_odd)
 
 
+class MultigridTable(Table):
+    """[solver.multigrid]: test vectors, set-up and cycle of solver.type = "multigrid" (tr.multigrid)."""
+
+    vectors: int = Field(
+        default=20,
+        ge=1,
+        le=96,
+        description="Test vectors; more of them mean fewer iterations, which cost more each.",
+    )
+    block: FourIntegers | None = Field(
+        default=None,
+        description="Sites of an aggregate in x, y, z, t; the lattice has an even number of them in each "
+        "direction, and each rank whole ones. Default: legal extents near 4.",
+    )
+    sweeps: int = Field(
+        default=3, ge=0, description="How often the set-up replaces the test vectors by a cycle of them."
+    )
+    smoothing: int = Field(
+        default=6, ge=1, description="Steps of even-odd minimal residual behind the coarse correction."
+    )
+    coarse_tolerance: float = Field(
+        default=0.2, gt=0, lt=1, description="To which a cycle solves the coarse operator."
+    )
+    seed: int = Field(default=1, ge=0, description="Of the noise from which the test vectors begin.")
+
+
+#: How [solver] of type multigrid works inside, in the words of its keys: there is no other way.
+_OF_MULTIGRID: dict[str, Any] = {"even_odd": "none", "inner_precision": "float"}
+
+
 class SolverTable(MethodTable):
     """[solver]: how propagators are solved for."""
 
     iterations: ClassVar[int | None] = None
 
+    type: Literal["cg", "bicgstab", "gcr", "mr", "multigrid"] = Field(  # type: ignore[assignment]
+        default="cg",
+        description="cg works on the normal equations; mr converges for heavy quarks only; multigrid is gcr "
+        "with adaptive multigrid, for light wilson, clover and twisted_mass quarks: a configuration has one "
+        "set-up for all sources and masses.",
+    )
+    multigrid: MultigridTable | None = Field(
+        default=None, description="multigrid: test vectors, set-up and cycle; default: the table's defaults."
+    )
     tolerance: float = Field(default=1e-10, gt=0, lt=1, description=_TOLERANCE)
     inner_precision: Literal["double", "float", "half", "fp16"] = Field(
-        default="half", description=MethodTable.model_fields["inner_precision"].description
+        default="half",
+        description=f"{MethodTable.model_fields['inner_precision'].description} multigrid: float.",
     )
     even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
-        default="symmetric", description=MethodTable.model_fields["even_odd"].description
+        default="symmetric",
+        description=f"{MethodTable.model_fields['even_odd'].description} multigrid: none.",
     )
     preconditioner: PreconditionerTable | None = Field(default=None, description=_INSIDE)
     fallback: bool = Field(
@@ -122,9 +165,36 @@ class SolverTable(MethodTable):
         "twelve times the memory. Other fermions have all twelve in one batch.",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _values_of_multigrid(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("type") == "multigrid":
+            return {**_OF_MULTIGRID, "multigrid": {}, **given}
+        return given
+
     @model_validator(mode="after")
     def _fits_inside(self) -> Self:
         self._require_inside(self.preconditioner)
+        return self
+
+    @model_validator(mode="after")
+    def _keys_of_multigrid(self) -> Self:
+        if self.type != "multigrid":
+            if self.multigrid is not None:
+                raise at_key(
+                    "multigrid", f'expected type = "multigrid" beside it, found "{self.type}"; leave it out'
+                )
+            return self
+        for key, own in _OF_MULTIGRID.items():
+            if getattr(self, key) != own:
+                raise at_key(
+                    key,
+                    "multigrid solves on all sites, with vectors in float: "
+                    f'expected "{own}", found "{getattr(self, key)}"; leave it out',
+                )
+        for key in ("update_threshold", "preconditioner"):
+            if getattr(self, key) is not None:
+                raise at_key(key, 'expected another type than "multigrid" beside it; leave it out')
         return self
 
     @property

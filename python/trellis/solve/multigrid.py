@@ -51,6 +51,8 @@ class Multigrid(SharedByCopies, NoArray):
         Extents of the coarse lattice.
     vectors : int
         Test vectors.
+    levels : int
+        Lattices, the finest one included.
     residuals : list of float
         Mean |M v| / |v| of the test vectors before the first sweep and after each sweep.
     seconds : float
@@ -71,6 +73,7 @@ class Multigrid(SharedByCopies, NoArray):
         self.block = in_four_directions(core.block)
         self.coarse_lattice = in_four_directions(core.coarse_lattice)
         self.vectors: int = core.vectors
+        self.levels = 2
         self.residuals: list[float] = list(core.residuals)
         self.seconds: float = core.seconds
         self.bytes: int = core.bytes
@@ -114,6 +117,25 @@ class Multigrid(SharedByCopies, NoArray):
             The file cannot be written.
         """
         write_multigrid(self, path, run_file=run_file)
+
+    def at(self, M: WilsonClover) -> Multigrid:
+        """Shift it exactly to another mass or twisted mass on the same links. Collective.
+
+        Solvers do that by themselves. The result keeps the shifted operators for many solves, and shares
+        the test vectors.
+
+        Parameters
+        ----------
+        M
+            An operator that differs in its mass and twisted mass alone.
+
+        Raises
+        ------
+        BadArgument
+            The operator differs in something else.
+        """
+        self._require_operator(M, "none")
+        return Multigrid(self._core.at(M._core), M._record)
 
     def update(self, M: WilsonClover) -> Multigrid:
         """Make it anew for links that have moved a little: one sweep from the present vectors. Collective.

@@ -116,4 +116,11 @@ Coord choose_block(const Geometry& geometry) {
   return block;
 }
 
+Coord legal_block(const Geometry& geometry, const Coord& wanted) {
+  if (wanted == Coord{0, 0, 0, 0}) return choose_block(geometry);
+  const std::string error = block_error(geometry, wanted);
+  TRELLIS_REQUIRE(error.empty(), error);
+  return wanted;
+}
+
 }  // namespace trellis

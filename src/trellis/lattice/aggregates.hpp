@@ -53,5 +53,8 @@ std::string block_error(const Geometry& geometry, const Coord& block);
 /// The legal block that is nearest to 4^4 sites.
 /// @throws BadArgument: there is none
 Coord choose_block(const Geometry& geometry);
+/// The wanted block, or where its extents are 0 the one that choose_block() takes.
+/// @throws BadArgument: the lattice cannot be cut like that
+Coord legal_block(const Geometry& geometry, const Coord& wanted);
 
 }  // namespace trellis

@@ -27,14 +27,6 @@ constexpr int most_replacements = 3;
 /// What a column keeps at least of its |v|^2 beside the columns before it, in each aggregate.
 constexpr double least_independent = 1e-9;
 
-Coord block_of(const WilsonMatrix& M, const MultigridParams& params) {
-  const Geometry& g = M.lattice().geometry();
-  if (params.block == Coord{0, 0, 0, 0}) return choose_block(g);
-  const std::string error = block_error(g, params.block);
-  TRELLIS_REQUIRE(error.empty(), error);
-  return params.block;
-}
-
 /// M in the storage of the multigrid, with as many lanes as aggregates can lie side by side.
 WilsonMatrixPtr in_fitting_lanes(const WilsonMatrix& M, const MultigridParams& params) {
   KernelChoice choice = M.choice();
@@ -73,7 +65,7 @@ MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
                   name_of(params.storage));
   TRELLIS_REQUIRE(params.sweeps >= 0, "multigrid needs 0 or more sweeps of its set-up, not ", params.sweeps);
   TRELLIS_REQUIRE(params.smoothing >= 0, "multigrid needs smoothing, not ", params.smoothing, " steps of it");
-  params.block = block_of(M, params);
+  params.block = legal_block(M.lattice().geometry(), params.block);
   choose_smoother(params, M);
   return params;
 }

@@ -58,6 +58,13 @@ CASES = {
         PION,
     ),
     "mixed, even-odd": ("", 'type = "gcr"\ninner_precision = "half"', PION),
+    "multigrid": ("strange_kappa = 0.09", 'type = "multigrid"', PION),
+    "multigrid of many vectors": (
+        "",
+        'type = "multigrid"\nrestart_length = 2\n'
+        "[solver.multigrid]\nvectors = 60\nblock = [2, 2, 2, 2]\nsweeps = 1",
+        PION,
+    ),
     "domain walls in double": (
         'type = "domain_wall"\nmass = 0.5\nLs = 8',
         'inner_precision = "double"',

@@ -28,6 +28,7 @@ from trellis.run_files.common import Table
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from trellis.run_files.loading import line_of, load_toml
 from trellis.run_files.measure import SourceTable
+from trellis.run_files.solvers import MultigridTable
 from trellis.runs.setup import require_naik_fits
 
 STAGGERED = (
@@ -639,7 +640,7 @@ def test_run_files_of_the_manual() -> None:
     """The tables that doc/howto shows, the ones of on-line measurements inside a run of staggered quarks."""
     howto = EXAMPLES.parent / "doc" / "howto"
     shown = {name: re.findall(r"```toml\n(.*?)```", (howto / name).read_text(), re.S) for name in TOML_PAGES}
-    generate, measure, staggered, storing, stored, low_modes = shown["run_files.md"]
+    generate, measure, staggered, storing, stored, low_modes, multigrid = shown["run_files.md"]
     parse_run_file(generate, GenerateRun)
     parse_run_file(measure, MeasureRun)
     frame = measure[: measure.index("[fermion]")] + staggered + measure[measure.index("[output]") :]
@@ -649,6 +650,8 @@ def test_run_files_of_the_manual() -> None:
     assert later is not None
     assert later.directory == "propagators"
     assert parse_run_file(measure + low_modes, MeasureRun).deflation is not None
+    solved = measure[: measure.index("[solver]")] + multigrid + measure[measure.index("[source]") :]
+    assert parse_run_file(solved, MeasureRun).solver.multigrid == MultigridTable(block=(4, 4, 4, 4))
     (online,) = shown["sea_quarks.md"]
     larger = STAGGERED.replace("[4, 4, 4, 4]", "[8, 8, 8, 16]")
     run = parse_run_file(larger + online, HmcRun)

@@ -10,6 +10,8 @@ from trellis.errors import BadArgument, RunFileError
 from trellis.measure.setup import find_configurations
 from trellis.run_files import MeasureRun, parse_run_file
 from trellis.run_files.measure import ConfigurationsTable
+from trellis.run_files.solvers import MultigridTable, SolverTable
+from trellis.run_files.writing import model_to_toml
 
 MEASURE = """\
 [configurations]
@@ -86,6 +88,43 @@ directory = "out"
             10,
             'solver.preconditioner.restart_length: expected type = "gcr" beside it, found "mr"',
         ),
+        (
+            '[solver]\ntype = "multigrid"\neven_odd = "symmetric"',
+            8,
+            "solver.even_odd: multigrid solves on all sites, with vectors in float: "
+            'expected "none", found "symmetric"; leave it out',
+        ),
+        (
+            '[solver]\ntype = "multigrid"\ninner_precision = "half"',
+            8,
+            "solver.inner_precision: multigrid solves on all sites, with vectors in float: "
+            'expected "float", found "half"; leave it out',
+        ),
+        (
+            '[solver]\ntype = "multigrid"\npreconditioner = { type = "mr", iterations = 3 }',
+            8,
+            'solver.preconditioner: expected another type than "multigrid" beside it; leave it out',
+        ),
+        (
+            '[solver]\ntype = "multigrid"\nupdate_threshold = 0.1',
+            8,
+            'solver.update_threshold: expected another type than "multigrid" beside it; leave it out',
+        ),
+        (
+            "[solver.multigrid]\nvectors = 12",
+            6,
+            'solver.multigrid: expected type = "multigrid" beside it, found "cg"; leave it out',
+        ),
+        (
+            '[solver]\ntype = "multigrid"\n[deflation]\nmodes = 4',
+            8,
+            'deflation: solver.type = "multigrid" takes the low modes out itself; leave it out',
+        ),
+        (
+            '[solver]\ntype = "gcr"\n[solver.preconditioner]\ntype = "multigrid"\niterations = 1',
+            9,
+            "solver.preconditioner.type: Input should be 'cg', 'bicgstab', 'gcr' or 'mr'; found 'multigrid'",
+        ),
         ("[solver]\nupdate_threshold = 0", 7, "solver.update_threshold: Input should be greater than 0"),
         ('[solver]\ntype = "mr"\nrelaxation = 2.0', 8, "solver.relaxation: Input should be less than 2"),
         (
@@ -136,6 +175,30 @@ def test_keys_that_cannot_be(table: str, line: int, expected: str) -> None:
 def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
     with pytest.raises(RunFileError, match=text):
         parse_run_file(MEASURE.replace("[output]", table + "\n[output]"), MeasureRun)
+
+
+@pytest.mark.parametrize("type", ["domain_wall", "staggered", "hisq"])
+def test_multigrid_is_refused_for_quarks_that_it_does_not_serve(type: str) -> None:
+    text = MEASURE.replace('type = "wilson"\nkappa = 0.13', f'type = "{type}"\nmass = 0.1')
+    with pytest.raises(RunFileError) as caught:
+        parse_run_file(text + '[solver]\ntype = "multigrid"\n', MeasureRun, name="run.toml")
+    assert str(caught.value) == (
+        "run.toml:9: solver.type: multigrid solves quarks of type wilson, clover and twisted_mass: expected "
+        f"another solver beside fermion.type = \"{type}\"; found 'multigrid'"
+    )
+
+
+def test_multigrid_is_recorded_with_its_table_and_read_again() -> None:
+    """Records have what is done, and the text that programs write is the same run."""
+    run = parse_run_file(MEASURE + '[solver]\ntype = "multigrid"\n', MeasureRun)
+    assert (run.solver.even_odd, run.solver.inner_precision) == ("none", "float")
+    assert run.solver.multigrid == MultigridTable()
+    assert parse_run_file(model_to_toml(run), MeasureRun) == run
+    chosen = MEASURE + '[solver]\ntype = "multigrid"\nrestart_length = 8\n[solver.multigrid]\nvectors = 12\n'
+    run = parse_run_file(chosen, MeasureRun)
+    assert run.solver.model_dump()["multigrid"]["vectors"] == 12
+    assert parse_run_file(model_to_toml(run), MeasureRun) == run
+    assert SolverTable().multigrid is None
 
 
 def test_both_parities_take_both_twisted_flavours() -> None:

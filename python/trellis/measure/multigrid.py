@@ -1,0 +1,63 @@
+"""The multigrid of a measurement: one set-up for a configuration, shared by all its quarks and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..ground.errors import BadArgument
+from ..quarks.operators import WilsonClover
+from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
+from ..run_files.solvers import MultigridTable
+from ..solve.multigrid import Multigrid, multigrid
+
+
+def set_up(table: MultigridTable, M: WilsonClover) -> Multigrid:
+    """Return the multigrid that a run file describes. Collective.
+
+    Raises
+    ------
+    BadArgument
+        The table does not suit the lattice; the message says what does.
+    """
+    given = {key: value for key, value in table if value is not None}
+    try:
+        return multigrid(M, **given)
+    except BadArgument as error:
+        raise BadArgument(f"solver.multigrid: {error}") from error
+
+
+def multigrid_of_each(
+    table: MultigridTable, quarks: Mapping[str, MeasuredQuark], operators: Mapping[str, Any]
+) -> dict[str, Multigrid]:
+    """Return the multigrid of each flavour: set up for the lightest one, exactly shifted to the others.
+
+    All flavours have the same links, clover term and boundary. Collective.
+
+    Parameters
+    ----------
+    quarks, operators
+        The flavours by name.
+    """
+    first = lightest(quarks)
+    own = set_up(table, operators[first])
+    return {flavour: own if flavour == first else own.at(M) for flavour, M in operators.items()}
+
+
+def lightest(quarks: Mapping[str, MeasuredQuark]) -> str:
+    """Return the flavour with the largest |kappa|, or of several such the first."""
+    return min(quarks, key=lambda flavour: _diagonal(quarks[flavour]))
+
+
+def set_up_in_words(made: Multigrid) -> str:
+    """Return a line on a set-up: its levels, vectors, memory and seconds."""
+    shapes = ["x".join(map(str, extents)) for extents in (made.block, made.coarse_lattice)]
+    return (
+        f"multigrid of {made.levels} levels with {made.vectors} vectors on blocks of {shapes[0]}, coarse "
+        f"lattice {shapes[1]}, {made.bytes / 2**20:.0f} MiB a rank, set up in {made.seconds:.2f} s"
+    )
+
+
+def _diagonal(quark: MeasuredQuark) -> float:
+    assert not isinstance(quark, MeasuredDomainWall)  # run files refuse others
+    return abs(quark.diagonal(quark.bare_mass)[0])

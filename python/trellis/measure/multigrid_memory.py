@@ -1,0 +1,93 @@
+"""The memory of multigrid on a rank: kept for a configuration, at the peak of the set-up, in a cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..gauge.fields import Geometry
+from ..ground.compiled_core import load
+from ..ground.errors import BadArgument
+from ..run_files.solvers import MultigridTable
+from ..runs.setup import gauge_field_bytes
+
+#: A spinor in float.
+_SPINOR = 24 * 4
+#: Reals of a matrix of 2 n rows.
+_MATRIX_REALS = 8
+#: Operators in which cycles work, in float and 16 bits with clover terms, in gauge fields in double.
+_OPERATORS = 2
+#: Coarse matrices: the forward links, the diagonal and its inverse.
+_LINKS, _DIAGONALS = 4, 2
+#: Copies of the test vectors beside the prolongator while it is made: they, and their images.
+_COPIES_IN_SETUP = 2
+#: Products of test vectors in an aggregate, in double: twice, and the sum for the diagonal.
+_PRODUCTS = 3
+#: Columns of a pass of the set-up.
+_SETUP_COLUMNS = 4
+#: Vectors of a cycle: residual and correction in two orders of sites; those of the smoother, in full ones.
+_CYCLE_FIELDS, _SMOOTHER_FIELDS = 4, 5
+#: Coarse vectors of a cycle: those of gcr(16) lie on half of the sites.
+_COARSE_FIELDS = 16 + 6
+
+
+@dataclass(frozen=True)
+class MultigridBytes:
+    """Bytes on a rank.
+
+    Attributes
+    ----------
+    kept
+        Test vectors, coarse matrices, and the operators in which cycles work, of all masses.
+    setup
+        What the set-up takes beside them at its peak.
+    cycle
+        What a cycle takes for each right-hand side.
+    """
+
+    kept: float
+    setup: float
+    cycle: float
+
+    @classmethod
+    def of(cls, table: MultigridTable, geometry: Geometry, operators: int) -> MultigridBytes:
+        """Return the bytes on a lattice for so many operators, which differ in their masses.
+
+        Raises
+        ------
+        BadArgument
+            The lattice cannot be cut into the table's blocks; the message names the legal ones.
+        """
+        local, grid = geometry.local_extents, geometry.grid
+        block = _block(table, geometry)
+        coarse = tuple(extent // b for extent, b in zip(local, block, strict=True))
+        sites, coarse_sites = int(np.prod(local)), int(np.prod(coarse))
+        matrix = _MATRIX_REALS * table.vectors**2 * 4
+        links = _LINKS * matrix * (coarse_sites + 3 * _ghosts(coarse, grid))
+        matrices = links + _DIAGONALS * matrix * coarse_sites
+        vectors = table.vectors * sites * _SPINOR
+        cycle = (_CYCLE_FIELDS + _SMOOTHER_FIELDS) * sites * _SPINOR
+        cycle += _COARSE_FIELDS * coarse_sites * 4 * table.vectors * 4
+        products = (2 * _PRODUCTS * coarse_sites * matrix) + (_LINKS + 1) * matrix * coarse_sites
+        border = 3 * _ghosts(local, grid) * table.vectors * _SPINOR
+        build = vectors + border + products + matrices  # beside the vectors; matrices: those before
+        improve = (cycle + 2 * sites * _SPINOR) * min(_SETUP_COLUMNS, table.vectors)
+        return cls(
+            kept=vectors + operators * (matrices + _OPERATORS * gauge_field_bytes(local, grid)),
+            setup=(_COPIES_IN_SETUP - 1) * vectors + max(build, improve),
+            cycle=cycle,
+        )
+
+
+def _block(table: MultigridTable, geometry: Geometry) -> list[int]:
+    try:
+        return list(load().multigrid_block(geometry._core, table.block or (0, 0, 0, 0)))
+    except BadArgument as error:
+        raise BadArgument(f"solver.multigrid.block: {error}") from error
+
+
+def _ghosts(extents: tuple[int, ...], grid: tuple[int, ...]) -> int:
+    """Return the sites beyond the faces of a box between ranks."""
+    sites = int(np.prod(extents))
+    return sum(2 * sites // n for n, ranks in zip(extents, grid, strict=True) if ranks > 1)

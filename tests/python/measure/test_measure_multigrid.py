@@ -1,0 +1,153 @@
+"""`trellis measure` with solver.type = "multigrid": one set-up for a configuration, and the results of cg."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from command_line import run as run_command
+
+import trellis as tr
+from trellis.measure import Step
+from trellis.measure import multigrid as of_measurement
+from trellis.run_files.solvers import MultigridTable
+
+RUN = """\
+[configurations]
+files = "field.*"
+[fermion]
+type = "{type}"
+kappa = 0.1300
+csw = 1.769
+{fermion}
+[solver]
+tolerance = 1e-10
+type = "multigrid"
+[solver.multigrid]
+vectors = 6
+block = [2, 2, 2, 2]
+sweeps = 1
+[source]
+positions = [[0, 0, 0, 0], [1, 0, 0, {time}]]
+[correlators]
+mesons = {mesons}
+baryons = ["nucleon"]
+[output]
+directory = "out"
+"""
+TABLES = {"type": "clover", "fermion": "", "mesons": '["pion"]', "time": "2"}
+STRANGE = TABLES | {"fermion": "strange_kappa = 0.1200", "mesons": '["pion", "kaon"]'}
+#: By name: the tables, and the kappa of the set-up.
+RUNS = {
+    "two masses": (STRANGE, 0.1300),
+    "the second one is lighter": (STRANGE | {"fermion": "strange_kappa = 0.1310"}, 0.1310),
+    "a doublet and a strange quark": (
+        STRANGE | {"type": "twisted_mass", "fermion": "twisted_mass = 0.05\nstrange_mass = 0.3"},
+        0.1300,
+    ),
+    "walls in time": (TABLES | {"fermion": 'boundary = [0, 0, 0, "dirichlet"]', "time": "0"}, 0.1300),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    tr.quenched((4, 4, 4, 4), beta=6.0, seed=5, sweeps=10).write(tmp_path / "field.1.ildg")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def correlators(folder: str) -> dict[str, np.ndarray]:
+    with h5py.File(Path(folder) / "correlators.000001.h5") as file:
+        return {name: dataset[()] for name, dataset in file["correlators"].items()}
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_results_are_those_of_cg_from_one_set_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    tables, kappa = RUNS[case]
+    set_ups: list[float] = []
+
+    def counted(M: tr.WilsonClover, **keys: Any) -> tr.Multigrid:
+        set_ups.append(M.kappa)
+        return tr.multigrid(M, **keys)
+
+    monkeypatch.setattr(of_measurement, "multigrid", counted)
+    text = RUN.format(**tables)
+    (folder / "run.toml").write_text(text)
+    result = tr.measure.run("run.toml")
+    assert set_ups == [pytest.approx(kappa)]
+    assert result.iterations_max is not None
+    assert result.iterations_max < 20
+    assert 0 < result.setup_seconds < result.seconds
+    with h5py.File("out/correlators.000001.h5") as file:
+        about = file["solves"].attrs
+        assert about["multigrid_seconds"] == result.setup_seconds
+        assert about["solver"] == "multigrid (6 vectors, blocks of 2x2x2x2)"
+        assert "6 vectors on blocks of 2x2x2x2" in about["multigrid"]
+        assert "stages" not in about
+    before, _, behind = text.partition('type = "multigrid"\n')
+    of_cg = before + behind[behind.index("[source]") :].replace('"out"', '"cg"')
+    (folder / "cg.toml").write_text(of_cg)
+    assert tr.measure.run("cg.toml").setup_seconds == 0
+    found, expected = correlators("out"), correlators("cg")
+    assert list(found) == list(expected)
+    for name, values in expected.items():
+        assert np.allclose(found[name], values, rtol=0, atol=1e-8 * np.abs(values).max()), name
+
+
+def test_two_ranks_have_the_bits_of_one_and_say_what_was_set_up(folder: Path) -> None:
+    (folder / "run.toml").write_text(RUN.format(**STRANGE))
+    said = run_command("measure", "run.toml", cwd=folder).stdout
+    line = (
+        "configuration 1: multigrid of 2 levels with 6 vectors on blocks of 2x2x2x2, coarse lattice 2x2x2x2, "
+    )
+    assert said.count("multigrid of") == 1
+    assert line in said
+    alone = correlators("out")
+    (folder / "out").rename(folder / "alone")
+    run_command("measure", "run.toml", cwd=folder, ranks=2)
+    assert all(np.array_equal(alone[name], values) for name, values in correlators("out").items())
+
+
+def test_a_run_goes_on_with_the_same_bits_and_refuses_another_set_up(folder: Path) -> None:
+    text = RUN.format(**TABLES)
+    (folder / "run.toml").write_text(text)
+    tr.measure.run("run.toml")
+    expected = correlators("out")
+    (folder / "out").rename(folder / "whole")
+
+    def stop_behind_the_first(step: Step) -> None:
+        if step.what == "propagators" and step.completed == 1:
+            raise KeyboardInterrupt
+
+    assert tr.measure.run("run.toml", on_progress=stop_behind_the_first).stopped
+    (folder / "run.toml").write_text(text.replace("vectors = 6", "vectors = 7"))
+    with pytest.raises(tr.BadArgument, match=r"solver\.multigrid\.vectors"):
+        tr.measure.run("run.toml", resume=True)
+    (folder / "run.toml").write_text(text)
+    assert tr.measure.run("run.toml", resume=True).solves == 1
+    assert all(np.array_equal(expected[name], values) for name, values in correlators("out").items())
+
+
+def test_blocks_that_do_not_suit_the_lattice_are_refused_before_any_work(folder: Path) -> None:
+    (folder / "run.toml").write_text(RUN.format(**TABLES).replace("[2, 2, 2, 2]", "[2, 2, 4, 2]"))
+    with pytest.raises(tr.RunFileError) as caught:
+        tr.measure.run("run.toml")
+    assert str(caught.value).startswith("run.toml:13: solver.multigrid.block: blocks of 2x2x4x2 do not suit")
+    assert "legal extents there: 2" in str(caught.value)
+
+
+def test_the_keys_are_arguments_of_multigrid_with_its_defaults() -> None:
+    arguments = inspect.signature(tr.multigrid).parameters
+    for name, field in MultigridTable.model_fields.items():
+        assert field.default == arguments[name].default, name
+
+
+def test_the_tuner_takes_it(folder: Path) -> None:
+    (folder / "run.toml").write_text(RUN.format(**TABLES))
+    run_command("tune", "run.toml", cwd=folder, TRELLIS_CACHE=str(folder / "cache"))
