@@ -33,6 +33,7 @@ from .currents import require_momenta, require_separations
 from .finished_sources import load_sources, remove_sources, save_sources, unfinished_file
 from .inputs import FileStamp, require_one_lattice, require_same_inputs
 from .memory import measurement_bytes
+from .multigrid import report_in_words
 from .result import MeasureResult
 from .result_files import Measured, require_same_run, result_file, write_result
 from .setup import (
@@ -285,6 +286,9 @@ class _Measurement:
                 numbers=_numbers(reports, history) | {"seconds": seconds},
             )
         )
+        if measured.multigrid is not None and count == 0:  # those of the others are in their results
+            for line in report_in_words(measured.multigrid).splitlines():
+                self.output.line(f"  {line}")
 
     def require_lattice(self, path: Path | str, extents: tuple[int, ...]) -> None:
         """Require one lattice of all configurations: no analysis combines correlators of several lattices."""

@@ -58,6 +58,16 @@ def set_up_in_words(made: Multigrid) -> str:
     )
 
 
+def report_in_words(made: Multigrid) -> str:
+    """Return the levels and the set-up as `print` shows them, and what the cycles of all solves took here."""
+    seconds = dict(made._core.profile)
+    cycles, columns = int(seconds.pop("cycles")), seconds.pop("columns")
+    if not cycles:
+        return str(made)
+    parts = ", ".join(f"{name} {s:.3g} s" for name, s in sorted(seconds.items()))
+    return f"{made}\n{cycles} cycles of {columns / cycles:.2g} right-hand sides: {parts}"
+
+
 def _diagonal(quark: MeasuredQuark) -> float:
     assert not isinstance(quark, MeasuredDomainWall)  # run files refuse others
     return abs(quark.diagonal(quark.bare_mass)[0])

@@ -16,8 +16,8 @@ from ..runs.setup import gauge_field_bytes
 _SPINOR = 24 * 4
 #: Reals of a matrix of 2 n rows.
 _MATRIX_REALS = 8
-#: Operators in which cycles work, in float and 16 bits with clover terms, in gauge fields in double.
-_OPERATORS = 2
+#: Operators in which cycles work, in float and 16 bits, with their links, in gauge fields in double.
+_OPERATORS = 3
 #: Coarse matrices: the forward links, the diagonal and its inverse.
 _LINKS, _DIAGONALS = 4, 2
 #: Copies of the test vectors beside the prolongator while it is made: they, and their images.

@@ -33,6 +33,7 @@ from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKin
 from ..runs.changed_keys import different_keys, differing_keys
 from ..solve.multigrid import Multigrid
 from .inputs import FileStamp, write_input
+from .multigrid import report_in_words
 from .setup import coefficients, describe_smearing, staggered_sites
 from .speed import speed_columns
 from .staggered_quarks import CONDENSATE, StaggeredMeson
@@ -362,7 +363,7 @@ def _write_solves(group: Any, run: MeasureRun, measured: Measured) -> None:
         group.set_reals(name, column)
     group.set_text("solver", reports[0].method)
     if measured.multigrid is not None:
-        group.set_text("multigrid", str(measured.multigrid))
+        group.set_text("multigrid", report_in_words(measured.multigrid))
         group.set_real("multigrid_seconds", measured.multigrid.seconds)
     stages = [f"source {i}: {stage}" for i, report in enumerate(reports) for stage in report.stages]
     if stages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,7 @@ def test_results_are_those_of_cg_from_one_set_up(
         assert about["multigrid_seconds"] == result.setup_seconds
         assert about["solver"] == "multigrid (6 vectors, blocks of 2x2x2x2)"
         assert "6 vectors on blocks of 2x2x2x2" in about["multigrid"]
+        assert re.search(r"[1-9][0-9]* cycles of .* right-hand sides: .*smoother", about["multigrid"])
         assert "stages" not in about
     before, _, behind = text.partition('type = "multigrid"\n')
     of_cg = before + behind[behind.index("[source]") :].replace('"out"', '"cg"')
@@ -108,6 +110,7 @@ def test_two_ranks_have_the_bits_of_one_and_say_what_was_set_up(folder: Path) ->
     )
     assert said.count("multigrid of") == 1
     assert line in said
+    assert "mean |M v| / |v| of the test vectors" in said
     alone = correlators("out")
     (folder / "out").rename(folder / "alone")
     run_command("measure", "run.toml", cwd=folder, ranks=2)
