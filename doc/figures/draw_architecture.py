@@ -48,20 +48,21 @@ def folders_seen() -> dict[str, tuple[str, ...]]:
 
 
 def floors(seen: dict[str, tuple[str, ...]]) -> dict[str, int]:
-    """The floor of a folder is one above the highest that it sees."""
+    """The floor of a folder is one above the highest that it sees; those that none sees are at the top."""
     found: dict[str, int] = {}
     for name, others in seen.items():
         found[name] = 1 + max((found[other] for other in others), default=-1)
-    return found
+    unseen = found.keys() - {other for others in seen.values() for other in others}
+    return found | dict.fromkeys(unseen, max(found.values()))
 
 
 def box(axes: Axes, at: tuple[float, float], name: str, text: str, colour: str) -> None:
     width, height = 4.4, 0.66
     style = FancyBboxPatch((at[0] - width / 2, at[1] - height / 2), width, height, boxstyle="round,pad=0.02")
-    style.set(facecolor=colour, edgecolor="#444444", linewidth=0.8)
+    style.set(facecolor=colour, edgecolor="#444444", linewidth=0.8, zorder=4)  # above arrows
     axes.add_patch(style)
-    axes.text(at[0], at[1] + 0.12, name, ha="center", va="center", fontsize=10, fontweight="bold")
-    axes.text(at[0], at[1] - 0.17, text, ha="center", va="center", fontsize=7.5)
+    axes.text(at[0], at[1] + 0.12, name, ha="center", va="center", fontsize=10, fontweight="bold", zorder=5)
+    axes.text(at[0], at[1] - 0.17, text, ha="center", va="center", fontsize=7.5, zorder=5)
 
 
 def arrow(axes: Axes, begin: tuple[float, float], end: tuple[float, float]) -> None:

@@ -287,4 +287,11 @@ MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&)
   return finish();
 }
 
+MultigridPtr MultigridSetup::with_coarse_space_of(const Multigrid& other) {
+  report_ = other.report_;
+  report_.seconds = 0;
+  return std::shared_ptr<const Multigrid>(
+      new Multigrid(params_, matrix_, other.prolongator_, other.coarse_, report_));
+}
+
 }  // namespace trellis

@@ -17,6 +17,9 @@ class MultigridSetup {
   /// The columns of P as another set-up left them: they are not made orthonormal again.
   /// @param fill sets the columns; @param report of that set-up
   MultigridPtr from_columns(const std::function<void(SpinorField&)>& fill, MultigridSetupReport report);
+  /// P and D_c of links from which these have moved a little, as they are: smoother and residuals are those
+  /// of these links.
+  MultigridPtr with_coarse_space_of(const Multigrid& other);
 
  private:
   /// Column i becomes the noise of test vector numbers[i].

@@ -1,9 +1,9 @@
 #include "trellis/device/site_range.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/storage/dispatch.hpp"
-#include "trellis/kernels/dirac/site_diagonal.hpp"
 #include "trellis/kernels/dirac/twisted_clover.hpp"
 #include "trellis/operator/clover_field.hpp"
+#include "trellis/operator/site_diagonal.hpp"
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
@@ -22,23 +22,6 @@ std::shared_ptr<const SpinorField> in_storage(const SpinorField& clover, const H
   auto result = std::make_shared<SpinorField>(clover.lattice_ptr(), spec);
   convert(*result, clover);
   return result;
-}
-
-void site_diagonal(SpinorField& out, const SpinorField& in, int parity, const SpinorField* clover,
-                   std::complex<double> scalar, const SiteRange& sites) {
-  TRELLIS_REQUIRE(
-      out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() && out.rhs() == in.rhs(),
-      "site-diagonal term: fields differ in storage or right-hand sides");
-  SiteDiagonalCall call;
-  call.out = out.raw(parity);
-  call.in = in.raw(parity);
-  if (clover) call.clover = clover->raw(parity);
-  call.term = clover ? SiteTerm::clover : SiteTerm::chiral_scalar;
-  call.scalar[0] = scalar.real();
-  call.scalar[1] = scalar.imag();
-  call.slots = in.rhs();
-  dispatch(in.spec().backend, in.precision(), in.layout().lanes(),
-           [&]<class Layout, class Storage>() { launch_site_diagonal<Layout, Storage>(call, sites); });
 }
 }  // namespace
 
@@ -95,7 +78,8 @@ std::complex<double> WilsonMatrix::inverse_diagonal(bool is_dagger) const {
 
 void WilsonMatrix::apply_diagonal(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const {
   if (has_twisted_clover()) return twisted_clover(out, in, parity, is_dagger, false, nullptr);
-  site_diagonal(out, in, parity, clover_.get(), diagonal(is_dagger), SiteRange(in.layout().blocks()));
+  multiply_site_diagonal(out, in, parity, clover_.get(), diagonal(is_dagger),
+                         SiteRange(in.layout().blocks()));
 }
 
 void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity,
@@ -106,7 +90,7 @@ void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& i
 
 void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity, bool is_dagger,
                                           const SiteRange& sites) const {
-  site_diagonal(out, in, parity, clover_inverse_.get(), inverse_diagonal(is_dagger), sites);
+  multiply_site_diagonal(out, in, parity, clover_inverse_.get(), inverse_diagonal(is_dagger), sites);
 }
 
 void WilsonMatrix::hop_alone(SpinorField& out, int parity, const SpinorField& in, double coefficient,

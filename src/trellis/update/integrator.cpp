@@ -33,6 +33,7 @@ Integrator::Integrator(std::vector<IntegratorLevel> levels)
 
 void Integrator::reset_records() {
   forces_.clear();
+  time_ = 0;
   failed_.clear();
   for (const IntegratorLevel& level : levels_) forces_.emplace_back(level.monomials.size());
 }
@@ -119,6 +120,7 @@ void Integrator::sum_level_force(AlgebraField& out, size_t level, const GaugeFie
   std::vector<SmearedLinks*> order;
   for (size_t i = 0; i < levels_[level].monomials.size(); ++i) {
     Monomial& monomial = *levels_[level].monomials[i];
+    monomial.set_time(time_);
     ForceRecord& record = forces_[level][i];
     if (record.evaluations++ == 0) {
       AlgebraField F(U);
@@ -143,6 +145,7 @@ void Integrator::drift_links(double length) {
   costs_[Part::update].flops += double(U_->lattice().volume()) * drift_cost.flops;
   costs_[Part::update].bytes += double(U_->lattice().volume()) * drift_cost.bytes;
   drift(*U_, *P_, length);
+  time_ += length;
 }
 
 }  // namespace trellis

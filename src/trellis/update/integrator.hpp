@@ -66,6 +66,7 @@ class Integrator {
   std::vector<IntegratorLevel> levels_;
   std::vector<std::vector<ForceRecord>> forces_;
   std::vector<double> pending_;
+  double time_ = 0;  ///< since reset_records()
   PartCosts costs_;
   FailedLinks failed_;
   GaugeField* U_ = nullptr;

@@ -19,6 +19,8 @@ struct TrajectoryKey {
 struct SolveCount {
   int64_t solves = 0, iterations = 0;
   double largest_residual = 0;  ///< |b - A x| / |b|, true residuals
+  /// Of multigrid: made from noise, improved by a sweep, and solves that took conjugate gradients instead.
+  int64_t setups = 0, sweeps = 0, fallbacks = 0;
 };
 
 class Monomial {
@@ -34,6 +36,11 @@ class Monomial {
   /// force += coefficient F (doc/conventions.md). Collective.
   virtual void add_force(AlgebraField& force, const GaugeField& U, double coefficient) = 0;
 
+  /// The molecular-dynamics time of the links in forces and actions to come, from 0 at the trajectory's
+  /// start.
+  void set_time(double time) { time_ = time; }
+  double time() const { return time_; }
+
   PartCosts& costs() { return costs_; }
   SolveCount& solve_count() { return solves_; }
 
@@ -41,6 +48,7 @@ class Monomial {
   std::string name_;
   PartCosts costs_;
   SolveCount solves_;
+  double time_ = 0;
 };
 
 using MonomialPtr = std::shared_ptr<Monomial>;

@@ -1,13 +1,24 @@
 #pragma once
 /// A hermitian positive operator A(V) of links V, as rational actions see it.
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_operator.hpp"
 #include "trellis/field/link_derivative.hpp"
+#include "trellis/solver/solve_report.hpp"
 
 namespace trellis {
+
+struct SolveCount;  // monomial.hpp
+
+/// How a solve by factors goes, and where it counts what it made for that.
+struct FactorSolve {
+  double tolerance;  ///< |b - A x| / |b|
+  double time;       ///< of the molecular dynamics
+  SolveCount* count;
+};
 
 class SquaredOperator {
  public:
@@ -20,6 +31,12 @@ class SquaredOperator {
   virtual LinearOperatorPtr converted_op(Precision precision) = 0;
   /// S with A = S^dagger S. Throws NotAvailable where A is not built like that.
   virtual const LinearOperator& root() const;
+  /// A new trajectory begins: what is prepared for solves is forgotten. Collective.
+  virtual void begin_trajectory() {}
+  /// x = A^-1 b by the factors of A; nothing where the operator has nothing better than conjugate gradients.
+  /// Collective.
+  virtual std::optional<SolveReport> solve_by_factors(SpinorField& x, const SpinorField& b,
+                                                      const FactorSolve& how);
   /// G += the derivative of sum_k c_k X_k^dagger A X_k at fixed X_k. Collective.
   virtual void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                               const std::vector<double>& c) = 0;
@@ -31,6 +48,11 @@ class SquaredOperator {
 
 inline const LinearOperator& SquaredOperator::root() const {
   throw NotAvailable("this operator is not a square: take a rational action");
+}
+
+inline std::optional<SolveReport> SquaredOperator::solve_by_factors(SpinorField&, const SpinorField&,
+                                                                    const FactorSolve&) {
+  return {};
 }
 
 using SquaredOperatorPtr = std::shared_ptr<SquaredOperator>;

@@ -23,14 +23,23 @@ TwoFlavourMonomial::TwoFlavourMonomial(std::string name, SmearedLinksPtr links, 
                   "Hasenbusch shifts: ", params.numerator.value_or(0), " is not above ", params.shift);
 }
 
-void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& b, double tolerance) {
-  const PartTimer timer(costs()[Part::solver]);
+/// By the factors of A where it has a solver for them, which serves no shift; else by conjugate gradients.
+SolveReport TwoFlavourMonomial::run_solver(SpinorField& x, double shift, const SpinorField& b,
+                                           double tolerance) {
+  if (shift == 0)
+    if (const auto report = fermion_->solve_by_factors(x, b, {tolerance, time(), &solve_count()}))
+      return *report;
   const MixedPrecisionSpec spec{CgSpec{tolerance, params_.max_iterations}, Precision::single_precision};
   const LinearOperatorPtr A = fermion_->op(), inner = fermion_->converted_op(Precision::single_precision);
   set_zero(x);
   OperatorCopies system(shift == 0 ? A : std::make_shared<ShiftedOperator>(A, shift));
   system.provide(shift == 0 ? inner : std::make_shared<ShiftedOperator>(inner, shift));
-  const SolveReport report = trellis::solve(spec, system, x, b);
+  return trellis::solve(spec, system, x, b);
+}
+
+void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& b, double tolerance) {
+  const PartTimer timer(costs()[Part::solver]);
+  const SolveReport report = run_solver(x, shift, b, tolerance);
   costs()[Part::solver].flops += report.cost.flops;
   costs()[Part::solver].bytes += report.cost.bytes;
   ++solve_count().solves;
@@ -42,6 +51,8 @@ void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& 
 void TwoFlavourMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
   const GaugeField& V = links()->at(U);  // before version()
   fermion_->set_links(V, links()->version());
+  fermion_->begin_trajectory();
+  set_time(0);
   const LinearOperator& A = *fermion_->op();
   const LinearOperator& S = fermion_->root();
   SpinorField eta = A.make_field(), phi = A.make_field(), work = A.make_field();

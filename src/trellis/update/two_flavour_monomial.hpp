@@ -37,6 +37,7 @@ class TwoFlavourMonomial : public FermionMonomial {
  private:
   /// x = (A + shift)^-1 b from x = 0.
   void solve(SpinorField& x, double shift, const SpinorField& b, double tolerance);
+  SolveReport run_solver(SpinorField& x, double shift, const SpinorField& b, double tolerance);
   SquaredOperatorPtr fermion_;
   TwoFlavourParams params_;
   std::unique_ptr<SpinorField> phi_;

@@ -32,6 +32,16 @@ LinearOperatorPtr WilsonFermion::converted_op(Precision precision) {
   return entry;
 }
 
+void WilsonFermion::begin_trajectory() {
+  if (factor_solver_) factor_solver_->begin_trajectory();
+}
+
+std::optional<SolveReport> WilsonFermion::solve_by_factors(SpinorField& x, const SpinorField& b,
+                                                           const FactorSolve& how) {
+  if (!factor_solver_) return {};
+  return factor_solver_->solve(*op(), matrix_, version_, x, b, how);
+}
+
 void WilsonFermion::add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                                    const std::vector<double>& c) {
   TRELLIS_REQUIRE(V_ != nullptr && X.size() == c.size(), "derivative of ", X.size(), " fields with ",

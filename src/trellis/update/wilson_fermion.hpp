@@ -5,6 +5,7 @@
 
 #include "trellis/operator/wilson.hpp"
 #include "trellis/operator/wilson_derivative.hpp"
+#include "trellis/update/factor_solver.hpp"
 #include "trellis/update/fermion_monomial.hpp"
 #include "trellis/update/squared_operator.hpp"
 
@@ -13,10 +14,16 @@ namespace trellis {
 class WilsonFermion : public SquaredOperator {
  public:
   explicit WilsonFermion(const WilsonParams& params) : params_{params}, derivative_{params} {}
+  /// Solves A x = b with multigrid.
+  WilsonFermion(const WilsonParams& params, const FactorSolverParams& solver)
+      : params_{params}, derivative_{params}, factor_solver_{std::make_unique<FactorSolver>(solver)} {}
 
   void set_links(const GaugeField& V, int64_t version) override;
   LinearOperatorPtr op() const override;
   LinearOperatorPtr converted_op(Precision precision) override;
+  void begin_trajectory() override;
+  std::optional<SolveReport> solve_by_factors(SpinorField& x, const SpinorField& b,
+                                              const FactorSolve& how) override;
   /// delta(X^dagger A X) = 2 Re Y^dagger dD X, Y_e = S X_e, both extended to the odd sites so that
   /// (D X)_o = 0 and (D^dagger Y)_o = 0.
   void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
@@ -36,6 +43,7 @@ class WilsonFermion : public SquaredOperator {
   std::shared_ptr<WilsonSchur> schur_;
   LinearOperatorPtr normal_;
   std::map<Precision, LinearOperatorPtr> converted_;
+  std::unique_ptr<FactorSolver> factor_solver_;  ///< null: conjugate gradients
 };
 
 /// S = -n_f log det A_oo; with a twisted mass -(n_f / 2) log det(A_oo^2 + mu^2), A without it. Collective.

@@ -1,0 +1,17 @@
+#pragma once
+/// Terms that are local to a site, as passes of their own.
+#include <complex>
+
+#include "trellis/device/site_range.hpp"
+#include "trellis/field/spinor_field.hpp"
+
+namespace trellis {
+
+/// out = A in on sites of one parity: A is the clover term given, or without one a + i b gamma5 of the scalar
+/// a + i b. Works in place.
+void multiply_site_diagonal(SpinorField& out, const SpinorField& in, int parity, const SpinorField* clover,
+                            std::complex<double> scalar, const SiteRange& sites);
+/// The same for all sites of the fields, without a clover term.
+void multiply_chiral(SpinorField& out, const SpinorField& in, std::complex<double> scalar);
+
+}  // namespace trellis

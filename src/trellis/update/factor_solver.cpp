@@ -1,0 +1,159 @@
+#include "trellis/update/factor_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/multigrid/multigrid_setup.hpp"
+#include "trellis/operator/site_diagonal.hpp"
+#include "trellis/solver/solve.hpp"
+#include "trellis/update/monomial.hpp"
+
+namespace trellis {
+
+namespace {
+/// Solves by both factors for one x: the first, and corrections of what it left.
+constexpr int most_passes = 5;
+/// A correction that leaves more than this of the residual is the last one.
+constexpr double least_progress = 0.5;
+/// The part of the tolerance that each factor may take.
+constexpr double share = 0.4;
+/// Above the norm of S: what a residual of S x = y may become in S^dagger S x = b.
+constexpr double norm_of_factor = 8;
+/// What a solve of M in double can be asked for.
+constexpr double least_tolerance = 1e-14;
+/// Sums of steps are multiples of `refresh` up to rounding.
+constexpr double rounding = 1e-6;
+}  // namespace
+
+FactorSolver::FactorSolver(const FactorSolverParams& params) : params_{params} {
+  TRELLIS_REQUIRE(params.refresh > 0 && std::isfinite(params.refresh),
+                  "multigrid is refreshed after a molecular-dynamics time above 0, not ", params.refresh);
+  TRELLIS_REQUIRE(params.max_iterations > 0, "multigrid is stuck after at least one iteration, not ",
+                  params.max_iterations);
+}
+
+void FactorSolver::begin_trajectory() {
+  plus_.reset();
+  minus_.reset();
+  multigrid_.reset();
+  has_given_up_ = false;
+}
+
+void FactorSolver::make_systems(const WilsonMatrixPtr& matrix) {
+  const auto system = [&](const WilsonMatrixPtr& M) {
+    const auto op = std::make_shared<WilsonOperator>(M);
+    System s{OperatorCopies(LinearOperatorPtr(op)), multigrid_->at(*op)};
+    s.M.provide(s.multigrid->fine().pointer());
+    return s;
+  };
+  plus_.emplace(system(matrix));
+  minus_.reset();
+  WilsonParams params = matrix->params();
+  if (params.twisted_mass == 0) return;
+  params.twisted_mass *= -1;
+  minus_.emplace(system(std::make_shared<WilsonMatrix>(*matrix->gauge_field(), params, matrix->choice())));
+}
+
+void FactorSolver::set_up(const WilsonMatrixPtr& matrix, const FactorSolve& how) {
+  is_new_ = true;
+  multigrid_ = Multigrid::make(WilsonOperator(matrix), params_.multigrid);
+  setup_cost_ += multigrid_->report().cost;
+  ++how.count->setups;
+}
+
+/// Makes multigrid_ and the systems those of the links and the time.
+void FactorSolver::follow(const WilsonMatrixPtr& matrix, int64_t version, const FactorSolve& how) {
+  const int64_t interval = int64_t(std::floor(how.time / params_.refresh + rounding));
+  const bool is_passed = interval != interval_;
+  if (multigrid_ && version == version_ && !is_passed) return;
+  interval_ = interval;
+  version_ = version;
+  plus_.reset();
+  minus_.reset();
+  if (!multigrid_) {
+    set_up(matrix, how);
+  } else {
+    is_new_ = false;
+    MultigridSetup setup(*matrix, params_.multigrid);
+    multigrid_ = is_passed ? setup.from_vectors(multigrid_->prolongator().columns(), 1)
+                           : setup.with_coarse_space_of(*multigrid_);
+    how.count->sweeps += is_passed;
+    if (is_passed) setup_cost_ += multigrid_->report().cost;
+  }
+  make_systems(matrix);
+}
+
+void FactorSolver::solve_factor(SpinorField& out, const SpinorField& b, bool is_dagger, double tolerance,
+                                SolveReport& report) {
+  const System& system = is_dagger && minus_ ? *minus_ : *plus_;
+  SpinorField source = system.M->make_field(), solution = SpinorField::like(source);
+  insert_parity(source, b);
+  const std::complex<double> i_gamma5(0, 1), minus_i_gamma5(0, -1);
+  if (is_dagger) multiply_chiral(source, source, minus_i_gamma5);
+  MultigridSpec spec{.multigrid = system.multigrid, .tolerance = std::max(tolerance, least_tolerance)};
+  spec.max_iterations = params_.max_iterations;
+  spec.fallback = false;
+  const SolveReport found = trellis::solve(spec, system.M, solution, source);
+  if (is_dagger) multiply_chiral(solution, solution, i_gamma5);
+  extract_parity(out, solution);
+  report.method = found.method;
+  report.iterations += found.iterations;
+  report.cost += found.cost;
+  report.reason = found.reason;
+}
+
+SolveReport FactorSolver::solve_normal(const LinearOperator& A, SpinorField& x, const SpinorField& b,
+                                       const FactorSolve& how) {
+  SolveReport report;
+  report.reason = StopReason::zero_source;
+  report.relative_residual = {0.0};
+  set_zero(x);
+  SpinorField r = SpinorField::like(b), y = SpinorField::like(b), step = SpinorField::like(b);
+  copy(r, b);
+  const double norm_b = std::sqrt(norm2(b));
+  double norm_r = norm_b, left = how.tolerance * norm_b;
+  report.converged = norm_b == 0;
+  for (int pass = 0; pass < most_passes && !report.converged; ++pass) {
+    solve_factor(y, r, true, share * left / norm_r, report);
+    if (report.reason == StopReason::max_iterations) break;
+    solve_factor(step, y, false, share * left / (norm_of_factor * std::sqrt(norm2(y))), report);
+    if (report.reason == StopReason::max_iterations) break;
+    combine(x, 1.0, x, 1.0, step);
+    A.apply(r, x);
+    combine(r, 1.0, b, -1.0, r);
+    const double before = norm_r;
+    norm_r = std::sqrt(norm2(r));
+    report.relative_residual = {norm_r / norm_b};
+    report.converged = norm_r <= left;
+    report.cost += A.cost(1);
+    if (!(norm_r <= least_progress * before)) break;
+  }
+  if (report.converged)
+    report.reason = norm_b == 0 ? StopReason::zero_source : StopReason::converged;
+  else if (report.reason == StopReason::converged)
+    report.reason = StopReason::stagnated;
+  return report;
+}
+
+std::optional<SolveReport> FactorSolver::solve(const LinearOperator& A, const WilsonMatrixPtr& matrix,
+                                               int64_t version, SpinorField& x, const SpinorField& b,
+                                               const FactorSolve& how) {
+  setup_cost_ = Cost{};
+  while (!has_given_up_) {
+    try {
+      follow(matrix, version, how);
+      SolveReport report = solve_normal(A, x, b, how);
+      report.cost += setup_cost_;
+      if (report.converged) return report;
+    } catch (const NumericError&) {  // dependent test vectors, a singular coarse matrix
+    }
+    has_given_up_ = is_new_;
+    multigrid_.reset();
+  }
+  ++how.count->fallbacks;
+  return {};
+}
+
+}  // namespace trellis
