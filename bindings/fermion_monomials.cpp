@@ -55,6 +55,12 @@ void bind_fermion_monomials(nb::module_& m) {
       },
       "params"_a);
   m.def(
+      "wilson_fermion_with_multigrid",
+      [](const WilsonParams& params, const MultigridParams& multigrid, double refresh) -> SquaredOperatorPtr {
+        return std::make_shared<WilsonFermion>(params, FactorSolverParams{multigrid, refresh});
+      },
+      "params"_a, "multigrid"_a, "refresh"_a);
+  m.def(
       "rational_monomial",
       [](const std::string& name, SmearedLinksPtr links, SquaredOperatorPtr fermion,
          const RationalTuple& heat_bath, const RationalTuple& dynamics, const RationalTuple& metropolis,

@@ -40,6 +40,9 @@ nb::dict to_dict(const MonomialRecord& m) {
   d["solves"] = m.solves.solves;
   d["iterations"] = m.solves.iterations;
   d["largest_residual"] = m.solves.largest_residual;
+  d["multigrid_setups"] = m.solves.setups;
+  d["multigrid_sweeps"] = m.solves.sweeps;
+  d["multigrid_fallbacks"] = m.solves.fallbacks;
   return d;
 }
 

@@ -46,6 +46,9 @@ void bind_multigrid(nb::module_& m) {
           [](MultigridParams& p, const std::string& name) { p.smoother = smoother_by_name(name); })
       .def_rw("smoothing", &MultigridParams::smoothing)
       .def_rw("block_iterations", &MultigridParams::block_iterations)
+      .def_prop_rw(
+          "schwarz_block", [](const MultigridParams& p) { return p.schwarz_block; },
+          [](MultigridParams& p, const Coord& block) { p.schwarz_block = block; })
       .def_rw("coarse_tolerance", &MultigridParams::coarse_tolerance)
       .def_rw("setup_coarse_tolerance", &MultigridParams::setup_coarse_tolerance)
       .def_rw("coarse_iterations", &MultigridParams::coarse_iterations)

@@ -213,7 +213,9 @@ class HMC(NotCopied):
             dH, is_accepted, is_valid, kinetic_before, kinetic_after, seconds; guarded_links (at which HISQ's
             guard of small eigenvalues acted, summed over all forces); monomials (dicts with name,
             action_before, action_after, force_mean, force_largest, force_evaluations, solves, iterations,
-            largest_residual); parts (seconds, flops and bytes by kind of work).
+            largest_residual, and of multigrid multigrid_setups, multigrid_sweeps, and multigrid_fallbacks:
+            the solves in which it got stuck and conjugate gradients took over); parts (seconds, flops and
+            bytes by kind of work).
 
         Raises
         ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -163,7 +163,7 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
                 list(run.background.e),
             )
         else:
-            sea._operators[fermion.name] = core.wilson_fermion(_wilson_params(fermion))
+            sea._operators[fermion.name] = _wilson_operator(fermion, run.lattice.extents)
         if isinstance(fermion, StaggeredKind) or fermion.is_rational:
             sea.intervals[fermion.name] = _interval(sea, fermion, U, intervals)
             _add_rational(sea, fermion, number)
@@ -247,6 +247,25 @@ def _clover_flavours(run: HmcRun) -> str:
         if isinstance(fermion, SeaClover | SeaTwistedMass) and fermion.has_clover_term
     ]
     return f"fermions {' or '.join(found)}"
+
+
+def _wilson_operator(fermion: _SeaWilson, extents: Sequence[int]) -> Any:
+    """Return the even-odd operator, with multigrid for its solves where the flavour asks for it.
+
+    Blocks and smoother follow from the lattice alone, so that no bit depends on ranks.
+    """
+    core, table = load(), fermion.multigrid_table
+    if table is None:
+        return core.wilson_fermion(_wilson_params(fermion))
+    params = core.MultigridParams()
+    params.block = table.block_on(extents)
+    params.smoother = table.smoother_on(extents)
+    if params.smoother == "sap":
+        params.schwarz_block = params.block
+    params.vectors, params.sweeps, params.seed = table.vectors, table.sweeps, table.seed
+    params.smoothing = table.smoothing or 0  # 0: by the smoother
+    params.coarse_tolerance = params.setup_coarse_tolerance = table.coarse_tolerance
+    return core.wilson_fermion_with_multigrid(_wilson_params(fermion), params, table.refresh)
 
 
 def _wilson_params(fermion: _SeaWilson) -> Any:

@@ -25,6 +25,7 @@ from ..runs.setup import (
     gauge_field_bytes,
     make_output_folder,
     read_stream,
+    require_blocks_fit,
     require_lattice,
     require_memory,
     require_naik_fits,
@@ -114,6 +115,10 @@ class _Chain:
         valence = run.measure.valence if run.measure else []
         if "hisq" in {flavour.type for flavour in run.fermions} | {flavour.type for flavour in valence}:
             require_naik_fits(self.geometry)
+        for fermion in run.fermions:
+            if fermion.multigrid_table is not None:
+                block = fermion.multigrid_table.block_on(run.lattice.extents)
+                require_blocks_fit(fermion.name, block, self.geometry)
         warn_of_parameters(run, output)
 
     def run_all(self, trajectories: int | None, stop: StopRequest) -> TrajectoriesResult:
@@ -343,6 +348,7 @@ class _Chain:
             grid=tuple(self.geometry.grid),
         )
         self.warnings.say_guarded(made)
+        self.warnings.say_stuck()
         if made:
             for line in describe_parts(self.parts, in_trajectories, made):
                 self.output.line(line)

@@ -42,11 +42,14 @@ class TrajectoryWarnings:
     ----------
     guarded_links, guarded_trajectories
         Links at which HISQ's guard acted, summed over all forces, and trajectories with such links.
+    fallbacks
+        Solves in which multigrid got stuck, by monomial.
     """
 
     def __init__(self, run: HmcRun, output: Reporter) -> None:
         self.run, self.output = run, output
         self.guarded_links = self.guarded_trajectories = 0
+        self.fallbacks: dict[str, int] = {}
         #: dH of the thermalising trajectories, and how many large ones are the last.
         self._thermalising: list[float] = []
         self._violations_in_a_row = 0
@@ -64,7 +67,21 @@ class TrajectoryWarnings:
                 "the derivative of the action there: averages stay exact, dH grows; hisq_guarded_links in "
                 "the stream has this number of every trajectory"
             )
+        self._look_for_stuck_solves(record, number)
         self._warn_of_violation(record, number)
+
+    def _look_for_stuck_solves(self, record: dict[str, Any], number: int) -> None:
+        for monomial in record["monomials"]:
+            found, name = monomial["multigrid_fallbacks"], monomial["name"]
+            if found and name not in self.fallbacks:
+                self.output.warning(
+                    f"trajectory {number}: multigrid got stuck in {name}, also when it was made anew, and "
+                    f"conjugate gradients solved to the same residual ({found} of {monomial['solves']} "
+                    "solves); the next trajectory tries multigrid again; fermions.multigrid has smaller "
+                    "blocks, more vectors and more sweeps to offer"
+                )
+            if found:
+                self.fallbacks[name] = self.fallbacks.get(name, 0) + found
 
     def _warn_of_violation(self, record: dict[str, Any], number: int) -> None:
         """Late in the thermalisation and after it of each, before of those that do not end by themselves."""
@@ -106,6 +123,11 @@ class TrajectoryWarnings:
                 f"HISQ's force guard acted in {self.guarded_trajectories} of {made} trajectories, at "
                 f"{_links(self.guarded_links)} (summed over all forces)"
             )
+
+    def say_stuck(self) -> None:
+        """Say at the end of a call how many solves multigrid left to conjugate gradients."""
+        for name, count in self.fallbacks.items():
+            self.output.line(f"{name}: conjugate gradients took over {count} solves of multigrid")
 
 
 def _links(count: int) -> str:

@@ -130,6 +130,22 @@ class HmcRun(RunFile):
         return self
 
     @model_validator(mode="after")
+    def _multigrid_fits(self) -> Self:
+        for number, fermion in enumerate(self.fermions):
+            table = fermion.multigrid_table
+            if table is None:
+                continue
+            table.require_fit(f"fermions.{number}.multigrid", self.lattice.extents)
+            if self.molecular_dynamics.precision == "single":
+                raise at_key(
+                    "molecular_dynamics.precision",
+                    f"multigrid of fermions {fermion.name!r} solves to true residuals in double: expected "
+                    '"double" or "mixed"',
+                    self.molecular_dynamics.precision,
+                )
+        return self
+
+    @model_validator(mode="after")
     def _background_acts(self) -> Self:
         quanta = [*self.background.b, *self.background.e]
         charged = [f for f in self.fermions if isinstance(f, StaggeredKind) and f.charge_thirds]

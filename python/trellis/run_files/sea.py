@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from .common import Coupling, Name, Table, at_key
 from .quarks import Clover, Hisq, Quark, Staggered, StaggeredKind, TwistedMass, Wilson, WilsonKind
+from .sea_multigrid import SeaMultigridTable
 
 #: Relative errors of rational functions that coefficients in double can reach.
 SMALLEST_TOLERANCE = 1e-15
@@ -104,6 +105,11 @@ class Flavour(Quark):
         return True
 
     @property
+    def multigrid_table(self) -> SeaMultigridTable | None:
+        """[fermions.multigrid], with its defaults; None with another solver."""
+        return None
+
+    @property
     def monomial_names(self) -> list[str]:
         """The names of the flavour's parts that [[integrator]] may list."""
         return [self.name]
@@ -118,6 +124,28 @@ class _SeaWilson(Flavour, WilsonKind):
         "even-odd operator squared, into det(A + rho_1^2) and ratios; monomials NAME.0 (the lightest) "
         "... NAME.n; NAME stands for all of them.",
     )
+    solver: Literal["cg", "multigrid"] = Field(
+        default="cg",
+        description="n_f = 2: of the solves of the whole determinant, or of the lightest part beside "
+        "hasenbusch: cg on the even-odd operator squared, or multigrid for its two factors, which pays for "
+        "light quarks. Other solves take cg.",
+    )
+    multigrid: SeaMultigridTable | None = Field(
+        default=None, description='Beside solver = "multigrid"; default: the table\'s defaults.'
+    )
+
+    @model_validator(mode="after")
+    def _multigrid_is_used(self) -> Self:
+        if self.multigrid is not None and self.solver != "multigrid":
+            raise at_key("multigrid", f'expected solver = "multigrid" beside it, found "{self.solver}"')
+        if self.solver == "multigrid" and self.n_f != 2:
+            raise at_key(
+                "solver",
+                "one flavour has a rational function, whose shifts are solved for together: expected "
+                "n_f = 2 beside multigrid, or cg",
+                self.solver,
+            )
+        return self
 
     @model_validator(mode="after")
     def _flavours_of_wilson_quarks(self) -> Self:
@@ -143,6 +171,13 @@ class _SeaWilson(Flavour, WilsonKind):
     def is_rational(self) -> bool:
         """True if the action of the flavour is a rational function."""
         return self.n_f == 1
+
+    @property
+    def multigrid_table(self) -> SeaMultigridTable | None:
+        """[fermions.multigrid], with its defaults; None with another solver."""
+        if self.solver != "multigrid":
+            return None
+        return self.multigrid or SeaMultigridTable()
 
     @property
     def monomial_names(self) -> list[str]:

@@ -19,11 +19,12 @@ _FREE = re.compile(
     r"|metropolis\.max_iterations"
     r"|hisq\..*"
     r"|fermions\.\d+\.rational\.(dynamics_order|dynamics_tolerance)"
+    r"|fermions\.\d+\.(solver|multigrid)(\..*)?"
     r"|trajectories\..*"
     r"|measure\..*"
 )
 #: Of them, those that states of earlier versions lack, and that had their defaults.
-_NEW = re.compile(r"hisq\..*")
+_NEW = re.compile(r"hisq\..*|fermions\.\d+\.(solver|multigrid)(\..*)?")
 #: What a key that is not there has, in messages and records.
 _ABSENT = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -149,6 +150,35 @@ def require_naik_fits(geometry: Geometry) -> None:
     raise BadArgument(
         "HISQ: expected local extents of at least 4 where ranks split the lattice (hops over three sites), "
         f"found {'x'.join(map(str, geometry.local_extents))} on the grid {list(geometry.grid)}; {advice}"
+    )
+
+
+def require_blocks_fit(flavour: str, block: Sequence[int], geometry: Geometry) -> None:
+    """Each rank has whole blocks of multigrid.
+
+    Raises
+    ------
+    BadArgument
+        Some rank cuts a block; the message has the grids that do not.
+    """
+
+    def fits(grid: Sequence[int]) -> bool:
+        return all(e % (n * b) == 0 for e, n, b in zip(geometry.extents, grid, block, strict=True))
+
+    if fits(geometry.grid):
+        return
+    ranks = math.prod(geometry.grid)
+    legal = [str(list(grid)) for grid in load().legal_process_grids(geometry.extents, ranks) if fits(grid)]
+    advice = (
+        f"set machine.grid to one of {', '.join(legal[:8])}, or fermions.multigrid.block to smaller ones"
+        if legal
+        else f"no grid of {ranks} ranks does that; take smaller blocks, other numbers of ranks, or "
+        'solver = "cg"'
+    )
+    raise BadArgument(
+        f"fermions {flavour!r}: multigrid needs whole blocks of {'x'.join(map(str, block))} sites on each "
+        f"rank, found {'x'.join(map(str, geometry.local_extents))} sites on the grid {list(geometry.grid)}; "
+        f"{advice}"
     )
 
 
