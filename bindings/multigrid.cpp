@@ -2,6 +2,7 @@
 #include "trellis/multigrid/multigrid.hpp"
 #include "bindings.hpp"
 #include "multigrid_file.hpp"
+#include "trellis/multigrid/schwarz.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis::bindings {
@@ -52,6 +53,7 @@ void bind_multigrid(nb::module_& m) {
       .def_rw("coarse_tolerance", &MultigridParams::coarse_tolerance)
       .def_rw("setup_coarse_tolerance", &MultigridParams::setup_coarse_tolerance)
       .def_rw("coarse_iterations", &MultigridParams::coarse_iterations)
+      .def_rw("coarse_modes", &MultigridParams::coarse_modes)
       .def_rw("coarse_restart", &MultigridParams::coarse_restart)
       .def_prop_rw(
           "storage", [](const MultigridParams& p) { return std::string(name_of(p.storage)); },
@@ -61,7 +63,9 @@ void bind_multigrid(nb::module_& m) {
           [](MultigridParams& p, const std::string& name) { p.coarse_storage = precision_by_name(name); })
       .def_prop_rw(
           "smoother_storage",
-          [](const MultigridParams& p) { return std::string(name_of(p.smoother_storage)); },
+          [](const MultigridParams& p) {
+            return std::string(p.smoother_storage ? name_of(*p.smoother_storage) : "auto");
+          },
           [](MultigridParams& p, const std::string& name) { p.smoother_storage = precision_by_name(name); })
       .def_rw("seed", &MultigridParams::seed);
   nb::class_<MultigridSetupReport>(m, "MultigridSetupReport")
@@ -96,7 +100,8 @@ void bind_multigrid(nb::module_& m) {
                          {"smoothing", r.seconds_of_smoothing},
                          {"sweeps", r.seconds_of_sweeps},
                          {"orthonormalisation", r.seconds_of_orthonormalisation},
-                         {"coarse operator", r.seconds_of_coarse_operator}};
+                         {"coarse operator", r.seconds_of_coarse_operator},
+                         {"coarse modes", r.seconds_of_coarse_modes}};
                    })
       .def_prop_ro("profile",
                    [](const Multigrid& g) {
@@ -126,6 +131,16 @@ void bind_multigrid(nb::module_& m) {
       "multigrid_block",
       [](const Lattice& lattice, const Coord& wanted) { return legal_block(lattice.geometry(), wanted); },
       "lattice"_a, "wanted"_a);
+  m.def(
+      "schwarz_solver",
+      [](const Coord& block, int cycles, int iterations, bool is_additive, const std::string& storage) {
+        return SolverSpec(SchwarzSpec{.block = block,
+                                      .cycles = cycles,
+                                      .iterations = iterations,
+                                      .is_additive = is_additive,
+                                      .storage = precision_by_name(storage)});
+      },
+      "block"_a, "cycles"_a, "iterations"_a, "is_additive"_a, "storage"_a);
   m.def("multigrid_solver", solver, "multigrid"_a, "tolerance"_a, "max_iterations"_a, "restart_length"_a,
         "fallback"_a, "iterations"_a);
 }

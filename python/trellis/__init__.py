@@ -96,6 +96,7 @@ __all__ = [
     "read_staggered_propagator",
     "reference_time",
     "residual_mass",
+    "schwarz",
     "sequential_source",
     "staggered_mesons",
     "three_point",
@@ -230,6 +231,7 @@ if TYPE_CHECKING:
     from .solve.multigrid import Multigrid, multigrid
     from .solve.multigrid_files import read_multigrid
     from .solve.noise_traces import WilsonObservables
+    from .solve.schwarz import schwarz
     from .solve.staggered import HISQ, Staggered, StaggeredObservables
     from .solve.staggered_masses import StaggeredCondensates
 

@@ -17,6 +17,7 @@ namespace {
 struct Problem {
   Coord extents, block;
   Precision storage;
+  bool is_additive = false;
 };
 
 struct Result {
@@ -34,15 +35,18 @@ Result cycles_on(const LatticePtr& lattice, const Problem& problem, int lanes) {
   SpinorField r = M->make_field(2), z = SpinorField::like(r);
   for (int slot = 0; slot < 2; ++slot)
     test::to_product(r, test::random_spinors(problem.extents, uint64_t(32 + slot)), slot);
-  const auto schwarz =
-      SolverSpec(SchwarzSpec{.block = problem.block, .cycles = 3, .storage = problem.storage, .lanes = lanes})
-          ->inside(M, 2);
+  const auto schwarz = SolverSpec(SchwarzSpec{.block = problem.block,
+                                              .cycles = 3,
+                                              .is_additive = problem.is_additive,
+                                              .storage = problem.storage,
+                                              .lanes = lanes})
+                           ->inside(M, 2);
   SolveCost cost;
   const Traffic before = traffic();
   const int64_t launched = launches();
   schwarz->apply(z, r, cost);
-  return {test::canonical_part(z, 1), cost, traffic().messages - before.messages, traffic().sums - before.sums,
-          launches() - launched};
+  return {test::canonical_part(z, 1), cost, traffic().messages - before.messages,
+          traffic().sums - before.sums, launches() - launched};
 }
 
 std::vector<double> local_part(const Geometry& g, const std::vector<double>& whole) {
@@ -55,10 +59,10 @@ std::vector<double> local_part(const Geometry& g, const std::vector<double>& who
 }
 
 TEST(SchwarzGrids, every_grid_gives_the_bits_of_one_process) {
-  for (const Problem& problem :
-       {Problem{{8, 4, 4, 8}, {2, 2, 2, 2}, Precision::half_precision},
-        Problem{{12, 4, 4, 4}, {2, 2, 2, 2}, Precision::single_precision},
-        Problem{{16, 8, 8, 16}, {4, 4, 4, 4}, Precision::single_precision}}) {
+  for (const Problem& problem : {Problem{{8, 4, 4, 8}, {2, 2, 2, 2}, Precision::half_precision},
+                                 Problem{{12, 4, 4, 4}, {2, 2, 2, 2}, Precision::single_precision},
+                                 Problem{{12, 4, 4, 8}, {2, 2, 2, 2}, Precision::single_precision, true},
+                                 Problem{{16, 8, 8, 16}, {4, 4, 4, 4}, Precision::single_precision}}) {
     const auto alone = make_lattice(problem.extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
     const Result expected = cycles_on(alone, problem, 1);
     for (const Coord& grid : legal_process_grids(problem.extents, world()->size())) {

@@ -11,6 +11,7 @@
 #include "trellis/gauge/starts.hpp"
 #include "trellis/multigrid/galerkin.hpp"
 #include "trellis/multigrid/multigrid_setup.hpp"
+#include "trellis/solver/eigen/block_lanczos.hpp"
 #include "trellis/solver/methods/bicgstab.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/gcr.hpp"
@@ -379,6 +380,26 @@ TEST_F(MultigridSolve,
   const SolveReport report = solve(MultigridSpec{.multigrid = multigrid, .fallback = false}, other, y, b);
   EXPECT_TRUE(report.converged) << report.summary();
   EXPECT_LT(report.iterations, 40);
+}
+
+TEST_F(MultigridSolve, low_modes_of_the_coarse_operator_are_those_of_lanczos_and_deflate_its_solves) {
+  const WilsonOperator M(field(), clover(0.1400));
+  MultigridParams p = params();
+  p.coarse_modes = 3;
+  const MultigridPtr multigrid = Multigrid::make(M, p);
+  const Eigenvectors& found = *multigrid->coarse_modes();
+  EXPECT_TRUE(found.converged);
+  const auto S =
+      CoarseOperator(multigrid->coarse()->converted(Precision::double_precision)).schur(SchurForm::symmetric);
+  const Eigenvectors expected = lanczos(S, {.count = 3, .tolerance = 1e-10});
+  for (size_t k = 0; k < 3; ++k) EXPECT_NEAR(found.values[k] / expected.values[k], 1, 1e-3) << k;
+  SpinorField b = M.make_field(), x = SpinorField::like(b);
+  fill_random(b, 23);
+  EXPECT_TRUE(solve(MultigridSpec{.multigrid = multigrid, .fallback = false}, M, x, b).converged);
+  const MultigridPtr shifted = multigrid->at(WilsonOperator(field(), clover(0.1380)));
+  EXPECT_NE(shifted->coarse_modes()->values.front(), found.values.front());
+  p.coarse_modes = MultigridParams::by_rule;  // coarse solves of so small a lattice are short
+  EXPECT_EQ(Multigrid::make(M, p)->coarse_modes(), nullptr);
 }
 
 TEST_F(MultigridSolve, other_operators_are_refused_with_the_difference) {

@@ -98,6 +98,17 @@ TEST_P(Schwarz, cycles_are_those_of_the_reference) {
       EXPECT_LT(relative_error(test::to_reference(z), expected.from_zero(reference::to_level(b), count)),
                 tolerance)
           << c.name << ", " << count << " cycles";
+      const SpinorField additive = cycles_of(M,
+                                             {.block = c.block,
+                                              .cycles = count,
+                                              .iterations = iterations,
+                                              .is_additive = true,
+                                              .storage = storage},
+                                             r);
+      reference::LevelVector x(size_t(12 * product(c.extents)), Complex<double>{0, 0});
+      for (int k = 0; k < count; ++k) expected.additive_cycle(x, reference::to_level(b));
+      EXPECT_LT(relative_error(test::to_reference(additive), x), tolerance)
+          << c.name << ", " << count << " additive cycles";
     }
   }
 }

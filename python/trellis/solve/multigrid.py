@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from ..gauge.fields import in_four_directions
-from ..ground.arguments import instance, integer, real
+from ..ground.arguments import choice, instance, integer, integers, real
 from ..ground.arguments import seed as seed_of
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray, SharedByCopies
@@ -51,6 +51,8 @@ class Multigrid(SharedByCopies, NoArray):
         Extents of the coarse lattice.
     vectors : int
         Test vectors.
+    smoother : str
+        "sap" or "mr".
     levels : int
         Lattices, the finest one included.
     residuals : list of float
@@ -73,6 +75,7 @@ class Multigrid(SharedByCopies, NoArray):
         self.block = in_four_directions(core.block)
         self.coarse_lattice = in_four_directions(core.coarse_lattice)
         self.vectors: int = core.vectors
+        self.smoother: str = core.smoother
         self.levels = 2
         self.residuals: list[float] = list(core.residuals)
         self.seconds: float = core.seconds
@@ -82,7 +85,8 @@ class Multigrid(SharedByCopies, NoArray):
     def at(self, M: WilsonClover) -> Multigrid:
         """The same test vectors for another mass or twisted mass, of either sign. Collective.
 
-        The coarse operator is shifted exactly, and nothing is set up. Solvers do this by themselves.
+        The coarse operator is shifted exactly, and nothing is set up. Solvers do this by themselves; the result
+        keeps the shifted operators for many solves.
 
         Parameters
         ----------
@@ -117,25 +121,6 @@ class Multigrid(SharedByCopies, NoArray):
             The file cannot be written.
         """
         write_multigrid(self, path, run_file=run_file)
-
-    def at(self, M: WilsonClover) -> Multigrid:
-        """Shift it exactly to another mass or twisted mass on the same links. Collective.
-
-        Solvers do that by themselves. The result keeps the shifted operators for many solves, and shares
-        the test vectors.
-
-        Parameters
-        ----------
-        M
-            An operator that differs in its mass and twisted mass alone.
-
-        Raises
-        ------
-        BadArgument
-            The operator differs in something else.
-        """
-        self._require_operator(M, "none")
-        return Multigrid(self._core.at(M._core), M._record)
 
     def update(self, M: WilsonClover) -> Multigrid:
         """Make it anew for links that have moved a little: one sweep from the present vectors. Collective.
@@ -190,7 +175,8 @@ def multigrid(
     vectors: int = 20,
     block: Sequence[int] | None = None,
     sweeps: int = 3,
-    smoothing: int = 6,
+    smoother: str = "auto",
+    smoothing: int | None = None,
     coarse_tolerance: float = 0.05,
     seed: int = 1,
 ) -> Multigrid:
@@ -211,8 +197,12 @@ def multigrid(
         number of blocks in each direction, and each rank whole blocks.
     sweeps
         Each sweep replaces the test vectors by one cycle of them.
+    smoother
+        What follows the coarse correction in a cycle: "sap", the Schwarz method on blocks of even extents
+        (CPUs only), or "mr", even-odd minimal residual on the whole lattice. "auto": "sap" where it is legal,
+        else "mr".
     smoothing
-        Steps of even-odd minimal residual behind the coarse correction.
+        Cycles of the one or steps of the other; default: 3 cycles or 6 steps.
     coarse_tolerance
         To which the coarse operator is solved in a cycle of a solve; 0.2 in those of the set-up.
     seed
@@ -234,9 +224,10 @@ def multigrid(
     if params.vectors > _MOST_VECTORS:
         raise BadArgument(f"multigrid takes 1 to {_MOST_VECTORS} vectors, found {vectors}")
     if block is not None:
-        params.block = in_four_directions([integer("block", b, least=2) for b in block])
+        params.block = in_four_directions(integers("block", block, 4, least=2))
     params.sweeps = integer("sweeps", sweeps, least=0)
-    params.smoothing = integer("smoothing", smoothing, least=1)
+    params.smoother = choice("smoother", smoother, "auto", "sap", "mr")
+    params.smoothing = 0 if smoothing is None else integer("smoothing", smoothing, least=1)
     params.coarse_tolerance = real("coarse_tolerance", coarse_tolerance, above=0, below=1)
     params.seed = seed_of("seed", seed)
     return Multigrid(core.multigrid(M._core, params), M._record)

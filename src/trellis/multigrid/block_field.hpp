@@ -11,7 +11,7 @@ class BlockField {
   BlockField() = default;
   /// A zero field on the sites of both parities, or of one.
   BlockField(const BlockOrder& order, Precision precision, int reals, int slots, int parities = 2)
-      : storage_{precision, Backend::cpu, order.lanes(), order.vectors(), slots, reals},
+      : storage_{precision, Backend{}, order.lanes(), order.vectors(), slots, reals},
         memory_{size_t(parities) * storage_.bytes()} {}
 
   /// @param which of its parities
@@ -20,6 +20,7 @@ class BlockField {
     return storage_.raw(begin + size_t(which) * storage_.bytes());
   }
   const SiteStorage& storage() const { return storage_; }
+  void set_zero() { memory_.set_zero(); }
   size_t bytes() const { return memory_.bytes(); }
 
  private:

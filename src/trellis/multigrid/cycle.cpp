@@ -1,7 +1,9 @@
 #include "trellis/multigrid/cycle.hpp"
 
 #include "trellis/base/clock.hpp"
+#include "trellis/multigrid/noise.hpp"
 #include "trellis/multigrid/schwarz.hpp"
+#include "trellis/solver/methods/deflated.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/gcr.hpp"
 #include "trellis/solver/methods/mixed_precision.hpp"
@@ -12,11 +14,13 @@ namespace trellis {
 
 namespace {
 
-SolverSpec coarse_solver(const MultigridParams& params, double tolerance) {
+SolverSpec coarse_solver(const MultigridParams& params, double tolerance,
+                         const std::shared_ptr<const Eigenvectors>& modes) {
   GcrSpec gcr;
   gcr.tolerance = tolerance;
   gcr.max_iterations = params.coarse_iterations;
   gcr.restart_length = params.coarse_restart;
+  if (modes) return EvenOddSpec{DeflatedSpec{gcr, modes}};
   return EvenOddSpec{gcr};
 }
 
@@ -44,16 +48,26 @@ SolverSpec smoother(const MultigridParams& params, int smoothing, Precision stor
   return EvenOddSpec{mr};
 }
 
+void try_coarse_solve(const OperatorCopies& coarse, const MultigridParams& params, SolveCost& cost) {
+  SiteField b = coarse->make_field(1), x = SiteField::like(b);
+  fill_with_noise(b, params.seed, coarse_noise, all_columns(b));
+  const auto solver = coarse_solver(params, params.coarse_tolerance, nullptr)->inside(coarse, 1);
+  SolveCost first;
+  solver->apply(x, b, first);
+  solver->apply(b, x, cost);
+}
+
 TwoLevelCycle::TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse,
-                             const MultigridParams& params, CycleUse use, int columns,
-                             MultigridProfile* profile)
+                             const std::shared_ptr<const Eigenvectors>& modes, const MultigridParams& params,
+                             CycleUse use, int columns, MultigridProfile* profile)
     : fine_{fine},
       P_{P},
-      coarse_solver_{coarse_solver(params, use == CycleUse::setup ? params.setup_coarse_tolerance
-                                                                  : params.coarse_tolerance)
-                         ->inside(coarse, columns)},
+      coarse_solver_{
+          coarse_solver(
+              params, use == CycleUse::setup ? params.setup_coarse_tolerance : params.coarse_tolerance, modes)
+              ->inside(coarse, columns)},
       smoother_{smoother(params, params.smoothing,
-                         use == CycleUse::setup ? params.storage : params.smoother_storage)
+                         use == CycleUse::setup ? params.storage : *params.smoother_storage)
                     ->inside(fine, columns)},
       coarse_residual_{P.make_coarse_field(columns)},
       coarse_solution_{SiteField::like(coarse_residual_)},

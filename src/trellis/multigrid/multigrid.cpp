@@ -3,6 +3,7 @@
 #include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/field/storage/same_links.hpp"
+#include "trellis/multigrid/coarse_modes.hpp"
 #include "trellis/multigrid/multigrid_setup.hpp"
 #include "trellis/multigrid/remedy.hpp"
 #include "trellis/solver/krylov_recipe.hpp"
@@ -17,6 +18,10 @@ namespace trellis {
 
 namespace {
 
+/// A coarse solve of more applications than these is deflated with so many modes, where the rule decides.
+constexpr double long_coarse_solve = 40;
+constexpr int modes_by_rule = 8;
+
 /// A cycle and the multigrid that it belongs to; fields are converted where the solver outside has another
 /// storage or site order.
 class BoundCycle final : public ApproximateInverse {
@@ -26,6 +31,7 @@ class BoundCycle final : public ApproximateInverse {
         cycle_{multigrid_->fine(),
                multigrid_->prolongator(),
                multigrid_->coarse_operator(),
+               multigrid_->coarse_modes(),
                multigrid_->params(),
                CycleUse::solve,
                columns,
@@ -105,7 +111,25 @@ Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix,
       built_{coarse_},
       built_at_{matrix_->params()},
       fine_copies_{LinearOperatorPtr(std::make_shared<WilsonOperator>(matrix_))},
-      coarse_copies_{LinearOperatorPtr(std::make_shared<CoarseOperator>(in_solves(coarse_, params_)))} {}
+      coarse_copies_{LinearOperatorPtr(std::make_shared<CoarseOperator>(in_solves(coarse_, params_)))},
+      coarse_modes_{make_coarse_modes()} {}
+
+/// The rule has a trial: a coarse solve of a random vector.
+std::shared_ptr<const Eigenvectors> Multigrid::make_coarse_modes() {
+  const Stopwatch watch;
+  int count = params_.coarse_modes;
+  if (count == MultigridParams::by_rule) {
+    SolveCost trial;
+    const double one = coarse_operator().schur(SchurForm::symmetric)->cost(1).flops;
+    try_coarse_solve(coarse_operator(), params_, trial);
+    count = trial.flops > long_coarse_solve * one ? modes_by_rule : 0;
+    report_.cost += trial;
+  }
+  if (count <= 0) return nullptr;
+  const auto found = find_coarse_modes(coarse_, count, params_.seed, report_.cost);
+  report_.seconds_of_coarse_modes = watch.seconds();
+  return found;
+}
 
 MultigridPtr Multigrid::make(const WilsonOperator& M, const MultigridParams& params) {
   return MultigridSetup(*M.matrix(), params).from_noise();

@@ -4,10 +4,12 @@
 ///
 /// One cycle, K ~ M^-1:  x = P D_c^-1 P^dagger r, D_c^-1 being solved loosely; then x += smoother of r - M x.
 #include <memory>
+#include <optional>
 
 #include "trellis/multigrid/coarse_operator.hpp"
 #include "trellis/multigrid/prolongator.hpp"
 #include "trellis/operator/wilson.hpp"
+#include "trellis/solver/eigen/eigenvectors.hpp"
 #include "trellis/solver/operator_copies.hpp"
 #include "trellis/solver/preconditioner.hpp"
 #include "trellis/solver/prepared.hpp"
@@ -32,9 +34,13 @@ struct MultigridParams {
   double coarse_tolerance = 0.05, setup_coarse_tolerance = 0.2;
   /// Of the coarse solve. Restarts lose the lowest mode of a nearly exceptional field again and again.
   int coarse_iterations = 200, coarse_restart = 100;
+  /// Low modes of the coarse even-odd system that deflate its solves; by_rule: 8 where solves are long.
+  int coarse_modes = by_rule;
+  static constexpr int by_rule = -1;
   Precision storage = Precision::single_precision;  ///< of the test vectors and of the work inside
-  Precision smoother_storage =
-      Precision::half_precision;  ///< of the smoother in solves; set-up smooths in `storage`
+  /// Of the smoother in solves; set-up smooths in `storage`. Nothing: float in Schwarz blocks, which fit the
+  /// cache, and half for minimal residual.
+  std::optional<Precision> smoother_storage;
   Precision coarse_storage = Precision::single_precision;  ///< of coarse matrices in solves: half is smaller
   uint64_t seed = 1;
 
@@ -49,7 +55,8 @@ struct MultigridSetupReport {
   double seconds = 0;            ///< in all, and of its parts
   double seconds_of_smoothing = 0, seconds_of_sweeps = 0, seconds_of_orthonormalisation = 0,
          seconds_of_coarse_operator = 0;
-  std::vector<std::string> notes;  ///< what was mended on the way, a sentence each
+  double seconds_of_coarse_modes = 0;  ///< beside `seconds`: shifts have modes of their own
+  std::vector<std::string> notes;      ///< what was mended on the way, a sentence each
   Cost cost;
 };
 
@@ -88,6 +95,8 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   /// The operator and its coarse operator with all that solvers make of them.
   const OperatorCopies& fine() const { return fine_copies_; }
   const OperatorCopies& coarse_operator() const { return coarse_copies_; }
+  /// Null where there are none.
+  const std::shared_ptr<const Eigenvectors>& coarse_modes() const { return coarse_modes_; }
 
   /// One cycle for A, in A's storage.
   std::unique_ptr<ApproximateInverse> cycle(const LinearOperator& A, int columns) const;
@@ -114,6 +123,8 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   CoarseMatrixPtr built_;  ///< coarse_ before shifts
   WilsonParams built_at_;
   OperatorCopies fine_copies_, coarse_copies_;  ///< made once for all cycles
+  std::shared_ptr<const Eigenvectors> make_coarse_modes();
+  std::shared_ptr<const Eigenvectors> coarse_modes_;
   std::shared_ptr<MultigridProfile> profile_ = std::make_shared<MultigridProfile>();
   mutable std::shared_ptr<const Multigrid> shifted_;  ///< the last that at() made
 };

@@ -10,8 +10,10 @@
 #include "trellis/device/launches.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/field/many_fields.hpp"
+#include "trellis/field/storage/memory_layout.hpp"
 #include "trellis/field/storage/on_host.hpp"
 #include "trellis/multigrid/galerkin.hpp"
+#include "trellis/multigrid/noise.hpp"
 #include "trellis/multigrid/schwarz.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
@@ -48,13 +50,18 @@ void choose_smoother(MultigridParams& params, const WilsonMatrix& M) {
   const bool is_asked = params.smoother == MultigridSmoother::schwarz;
   if (params.smoother != MultigridSmoother::minimal_residual) {
     if (is_asked) require_host(M.choice().backend, no_schwarz_on_gpus);
-    const bool takes_schwarz = is_asked || (M.choice().backend == Backend::cpu && has_schwarz_blocks(g));
+    const bool takes_schwarz = is_asked || (has_lane_blocks(M.choice().backend) && has_schwarz_blocks(g));
     params.smoother = takes_schwarz ? MultigridSmoother::schwarz : MultigridSmoother::minimal_residual;
     if (takes_schwarz && block == Coord{0, 0, 0, 0})
       block = block_order_error(g, params.block).empty() ? params.block : choose_schwarz_block(g);
   }
   if (params.smoother == MultigridSmoother::minimal_residual) block = {0, 0, 0, 0};
-  if (params.smoothing == 0) params.smoothing = params.smoother == MultigridSmoother::schwarz ? 3 : 6;
+  const bool is_schwarz = params.smoother == MultigridSmoother::schwarz;
+  if (params.smoothing == 0) params.smoothing = is_schwarz ? 3 : 6;
+  if (!params.smoother_storage)
+    params.smoother_storage = is_schwarz || params.storage == Precision::double_precision
+                                  ? params.storage
+                                  : Precision::half_precision;
 }
 
 MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
@@ -76,12 +83,6 @@ SpinorField with_columns(const SpinorField& like, int columns) {
   return {like.lattice_ptr(), spec};
 }
 
-std::vector<int> all_columns(const SpinorField& vectors) {
-  std::vector<int> numbers(size_t(vectors.rhs()));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
-}
-
 void normalise(SpinorField& vectors) {
   Coefficients inverse;
   for (const double norm2 : norm2_each(vectors)) {
@@ -99,26 +100,6 @@ MultigridSetup::MultigridSetup(const WilsonMatrix& M, const MultigridParams& par
       matrix_{in_fitting_lanes(M, params_)},
       operator_{std::make_shared<WilsonOperator>(matrix_)},
       fine_{LinearOperatorPtr(operator_)} {}
-
-void MultigridSetup::fill_with_noise(SpinorField& vectors, const std::vector<int>& numbers) const {
-  const RandomKey key = random_key(params_.seed, 0);
-  on_host(vectors, [&](SpinorField& field) {
-    const Geometry& g = field.geometry();
-    double site[spinor_reals];
-    for (int64_t i = 0; i < g.local_volume(); ++i) {
-      const Coord x = site_coord(i, g.local());
-      const SiteRandom<double> random(key, RandomPurpose::multigrid, noises_, uint64_t(g.global_index(x)));
-      for (int j = 0; j < field.rhs(); ++j) {
-        for (int k = 0; k < spinor_reals / 2; ++k) {
-          const auto pair = random.uniform_pair(uint32_t(spinor_reals / 2 * numbers[size_t(j)] + k));
-          site[2 * k] = pair[0] - 0.5;
-          site[2 * k + 1] = pair[1] - 0.5;
-        }
-        field.set_site(field.layout().position(x), j, site);
-      }
-    }
-  });
-}
 
 template <class Make>
 void MultigridSetup::replace_in_parts(SpinorField& vectors, const Make& make) {
@@ -162,7 +143,8 @@ void MultigridSetup::improve(SpinorField& vectors) {
   const Stopwatch watch;
   const OperatorCopies coarse{LinearOperatorPtr(std::make_shared<CoarseOperator>(coarse_))};
   replace_in_parts(vectors, [&](int columns) {
-    return std::make_unique<TwoLevelCycle>(fine_, *prolongator_, coarse, params_, CycleUse::setup, columns);
+    return std::make_unique<TwoLevelCycle>(fine_, *prolongator_, coarse, nullptr, params_, CycleUse::setup,
+                                           columns);
   });
   report_.seconds_of_sweeps += watch.seconds();
 }
@@ -236,7 +218,7 @@ bool MultigridSetup::has_coarse_operator() {
 void MultigridSetup::replace(SpinorField& vectors, const std::vector<int>& numbers) {
   ++noises_;
   SpinorField fresh = with_columns(vectors, int(numbers.size()));
-  fill_with_noise(fresh, numbers);
+  fill_with_noise(fresh, params_.seed, noises_, numbers);
   normalise(fresh);
   smooth(fresh);
   for (size_t i = 0; i < numbers.size(); ++i) copy_columns(vectors, numbers[i], fresh, int(i), 1);
@@ -258,7 +240,7 @@ MultigridPtr MultigridSetup::finish() {
 MultigridPtr MultigridSetup::from_noise() {
   const Stopwatch watch;
   SpinorField vectors = operator_->make_field(params_.vectors);
-  fill_with_noise(vectors, all_columns(vectors));
+  fill_with_noise(vectors, params_.seed, noises_, all_columns(vectors));
   normalise(vectors);
   smooth(vectors);
   build(vectors);

@@ -22,8 +22,6 @@ class MultigridSetup {
   MultigridPtr with_coarse_space_of(const Multigrid& other);
 
  private:
-  /// Column i becomes the noise of test vector numbers[i].
-  void fill_with_noise(SpinorField& vectors, const std::vector<int>& numbers) const;
   void smooth(SpinorField& vectors);
   void orthogonalise(SpinorField& vectors);
   void improve(SpinorField& vectors);

@@ -237,9 +237,9 @@ void Prolongator::mix_columns(SpinorField& V, const std::vector<double>& mixing)
 }
 
 void Prolongator::mix(SpinorField& V, const DenseMatrix& matrix) const {
-  TRELLIS_REQUIRE(V.layout_ptr() == columns_.layout_ptr() && V.spec() == columns_.spec() &&
-                      matrix.n == vectors(),
-                  "mixing columns: the field is not like the prolongator's columns");
+  TRELLIS_REQUIRE(
+      V.layout_ptr() == columns_.layout_ptr() && V.spec() == columns_.spec() && matrix.n == vectors(),
+      "mixing columns: the field is not like the prolongator's columns");
   std::vector<double> mixing(mixing_place(aggregates_.groups(), 0, 0, 0, 0));
   for (int group = 0; group < aggregates_.groups(); ++group)
     for (int lane = 0; lane < aggregates_.lanes(); ++lane)

@@ -7,7 +7,7 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/halo_messages.hpp"
 #include "trellis/field/linear_algebra.hpp"
-#include "trellis/field/storage/dispatch.hpp"
+#include "trellis/field/storage/host_dispatch.hpp"
 #include "trellis/kernels/multigrid/block_solve.hpp"
 #include "trellis/lattice/aggregates.hpp"
 #include "trellis/solver/solver_recipe.hpp"
@@ -16,16 +16,12 @@ namespace trellis {
 
 namespace {
 
-/// Kernels that only CPUs have.
-template <class F>
-void dispatch_on_cpu(Precision storage, int lanes, F&& f) {
-  dispatch(Backend::cpu, storage, lanes, [&]<class Layout, class Storage>() {
-    if constexpr (!std::is_base_of_v<GpuLayout, Layout>) f.template operator()<Layout, Storage>();
-  });
-}
-
 /// In which the kernels compute.
 Precision arithmetic(Precision storage) { return is_16_bit(storage) ? Precision::single_precision : storage; }
+
+void set_field(RawField (&to)[2], const BlockField& from) {
+  for (int parity = 0; parity < 2; ++parity) to[parity] = from.raw(parity);
+}
 
 /// Of half spinors between ranks, as WilsonGhosts has them.
 int ghost_reals(Precision storage, int leg) {
@@ -68,7 +64,7 @@ Coord choose_schwarz_block(const Geometry& geometry) {
 class SchwarzCycles::Faces {
  public:
   Faces(const SchwarzMatrix& matrix, int colour, int columns)
-      : matrix_{matrix}, colour_{colour}, columns_{columns}, messages_{Backend::cpu} {
+      : matrix_{matrix}, colour_{colour}, columns_{columns}, messages_{Backend{}} {
     const BlockOrder& order = matrix.order();
     const Geometry& geometry = order.geometry();
     for (int leg = 0; leg < legs; ++leg) {
@@ -131,7 +127,7 @@ class SchwarzCycles::Faces {
     call.edge = edge.data();
     call.edge_vectors = int(edge.size());
     call.slots = columns_;
-    dispatch_on_cpu(matrix_.storage(), order.lanes(), [&]<class Layout, class Storage>() {
+    dispatch_any_on_host(matrix_.storage(), order.lanes(), [&]<class Layout, class Storage>() {
       launch_block_face<Layout, Storage>(call, SiteRange(int(blocks.size() * edge.size())));
     });
   }
@@ -155,10 +151,11 @@ SchwarzCycles::SchwarzCycles(SchwarzMatrixPtr matrix, const SchwarzSpec& spec, S
   const Precision storage = matrix_->storage();
   residual_ = BlockField(order, storage, spinor_reals, columns);
   solution_ = BlockField(order, storage, spinor_reals, columns);
-  if (spec.cycles > 1) step_ = BlockField(order, storage, spinor_reals, columns);
+  if (spec.cycles > 1 || spec.is_additive) step_ = BlockField(order, storage, spinor_reals, columns);
+  if (spec.is_additive) other_step_ = BlockField(order, storage, spinor_reals, columns);
   {
     const PartOfLaunch no_launch;  // the types are asked for a size
-    dispatch_on_cpu(storage, order.lanes(), [&]<class Layout, class Storage>() {
+    dispatch_any_on_host(storage, order.lanes(), [&]<class Layout, class Storage>() {
       scratch_bytes_ = block_scratch_bytes<Layout, Storage>(order.inner().blocks());
     });
   }
@@ -183,25 +180,34 @@ void SchwarzCycles::copy(SpinorField& outside, const BlockField& blocks, bool is
     }
     call.slots = columns_;
     const SiteRange all(matrix_->order().vectors());
-    dispatch_on_cpu(matrix_->storage(), matrix_->order().lanes(), [&]<class Layout, class Storage>() {
+    dispatch_any_on_host(matrix_->storage(), matrix_->order().lanes(), [&]<class Layout, class Storage>() {
       is_inwards ? launch_copy_to_blocks<Layout, Storage>(call, all)
                  : launch_copy_from_blocks<Layout, Storage>(call, all);
     });
   }
 }
 
-void SchwarzCycles::run_cycles() {
-  const BlockOrder& order = matrix_->order();
+BlockSolveCall SchwarzCycles::call_of_cycles() const {
   BlockSolveCall call = matrix_->solve_call();
   call.iterations = spec_.iterations;
   call.slots = columns_;
-  call.scratch = scratch_.data();
+  call.scratch = const_cast<void*>(scratch_.data());
   call.scratch_bytes = scratch_bytes_;
-  const auto field = [](RawField(&to)[2], const BlockField& from) {
-    for (int parity = 0; parity < 2; ++parity) to[parity] = from.raw(parity);
-  };
-  field(call.residual, residual_);
-  field(call.solution, solution_);
+  set_field(call.residual, residual_);
+  set_field(call.solution, solution_);
+  return call;
+}
+
+void SchwarzCycles::solve_blocks(const BlockSolveCall& call, int colour) const {
+  const BlockOrder& order = matrix_->order();
+  SiteRange blocks(order.first(colour + 1));
+  blocks.begin = order.first(colour);
+  dispatch_any_on_host(matrix_->storage(), order.lanes(),
+                  [&]<class Layout, class Storage>() { launch_block_solve<Layout, Storage>(call, blocks); });
+}
+
+void SchwarzCycles::run_cycles() {
+  BlockSolveCall call = call_of_cycles();
   const BlockField* last = nullptr;
   for (int cycle = 0; cycle < spec_.cycles; ++cycle)
     for (int colour = 0; colour < 2; ++colour) {
@@ -209,20 +215,35 @@ void SchwarzCycles::run_cycles() {
       const BlockField& step = cycle == 0 ? solution_ : step_;
       call.is_first = cycle == 0;
       call.is_odd_solved = cycle > 0;
-      field(call.step, step);
+      set_field(call.step, step);
       call.has_arriving = last != nullptr;
       if (last) {
-        field(call.arriving, *last);
+        set_field(call.arriving, *last);
         if (faces_[0]) faces_[1 - colour]->finish(call.edge);
       }
-      SiteRange blocks(order.first(colour + 1));
-      blocks.begin = order.first(colour);
-      dispatch_on_cpu(matrix_->storage(), order.lanes(), [&]<class Layout, class Storage>() {
-        launch_block_solve<Layout, Storage>(call, blocks);
-      });
+      solve_blocks(call, colour);
       if (faces_[0] && !is_last) faces_[colour]->start(step);
       last = &step;
     }
+}
+
+/// Blocks read the last steps of their neighbours while those make their next ones: two fields take turns.
+void SchwarzCycles::run_additive_cycles() {
+  BlockSolveCall call = call_of_cycles();
+  solution_.set_zero();
+  const BlockField *step = &step_, *last = &other_step_;
+  for (int cycle = 0; cycle < spec_.cycles; ++cycle) {
+    set_field(call.step, *step);
+    set_field(call.arriving, *last);
+    call.has_arriving = call.is_odd_solved = cycle > 0;
+    for (int colour = 0; colour < 2; ++colour) {
+      if (faces_[0] && cycle > 0) faces_[1 - colour]->finish(call.edge);
+      solve_blocks(call, colour);
+    }
+    if (faces_[0] && cycle + 1 < spec_.cycles)
+      for (int colour = 0; colour < 2; ++colour) faces_[colour]->start(*step);
+    std::swap(step, last);
+  }
 }
 
 /// Of the legs inside a block, as hops are counted, and the rest once a cycle.
@@ -244,7 +265,7 @@ Cost SchwarzCycles::cost_of_cycles() const {
     for (int colour = 0; colour < 2; ++colour) {
       Cost messages;
       faces_[colour]->add_cost(messages);
-      all += int64_t(colour == 0 ? spec_.cycles : spec_.cycles - 1) * messages;
+      all += int64_t(colour == 0 && !spec_.is_additive ? spec_.cycles : spec_.cycles - 1) * messages;
     }
   all.launches += 4;  // to the order of blocks, and back
   return all;
@@ -263,7 +284,7 @@ void SchwarzCycles::apply(SpinorField& z, const SpinorField& r, SolveCost& cost)
   }
   if (!is_plain) convert(*converted_, r);
   copy(is_plain ? const_cast<SpinorField&>(r) : *converted_, residual_, true);
-  run_cycles();
+  spec_.is_additive ? run_additive_cycles() : run_cycles();
   copy(is_plain ? z : *converted_, solution_, false);
   if (!is_plain) convert(z, *converted_);
   static_cast<Cost&>(cost) += cost_of_cycles();
@@ -275,8 +296,8 @@ class SchwarzRecipe final : public SolverRecipe {
  public:
   explicit SchwarzRecipe(const SchwarzSpec& spec) : spec_{spec} {}
   std::string name(const LinearOperator&) const override {
-    return message("Schwarz method, ", spec_.cycles, " cycles of ", spec_.iterations, " iterations, ",
-                   name_of(spec_.storage));
+    return message(spec_.is_additive ? "additive " : "", "Schwarz method, ", spec_.cycles, " cycles of ",
+                   spec_.iterations, " iterations, ", name_of(spec_.storage));
   }
   SolveLimits limits() const override { return {}; }
   SolverSpec limited(const SolveLimits&) const override { return spec_; }

@@ -15,6 +15,8 @@ namespace trellis {
 struct SchwarzSpec {
   Coord block{0, 0, 0, 0};  ///< even extents; 0: the legal ones that are nearest to 4
   int cycles = 3, iterations = 4;
+  bool is_additive =
+      false;  ///< all blocks of a cycle correct the same residual, else one colour after the other
   Precision storage = Precision::half_precision;
   int lanes = 0;  ///< inside a block; 0: the vector width of this build. No bit depends on it.
 
@@ -43,6 +45,9 @@ class SchwarzCycles final : public ApproximateInverse {
  private:
   class Faces;
   void run_cycles();
+  void run_additive_cycles();
+  BlockSolveCall call_of_cycles() const;
+  void solve_blocks(const BlockSolveCall& call, int colour) const;
   Cost cost_of_cycles() const;
   void copy(SpinorField& outside, const BlockField& blocks, bool is_inwards);
 
@@ -52,7 +57,7 @@ class SchwarzCycles final : public ApproximateInverse {
   int columns_;
   std::vector<int32_t> origins_[2];
   BlockGroups groups_[2];
-  BlockField residual_, solution_, step_;
+  BlockField residual_, solution_, step_, other_step_;
   Memory scratch_;
   size_t scratch_bytes_ = 0;         ///< of a thread
   std::unique_ptr<Faces> faces_[2];  ///< by the colour of the blocks that send; null on one rank

@@ -20,4 +20,12 @@ void dispatch_on_host(int lanes, F&& f) {
   });
 }
 
+/// The same for kernels that take any storage.
+template <class F>
+void dispatch_any_on_host(Precision precision, int lanes, F&& f) {
+  dispatch(Backend::cpu, precision, lanes, [&]<class Layout, class Storage>() {
+    if constexpr (!std::is_base_of_v<GpuLayout, Layout>) f.template operator()<Layout, Storage>();
+  });
+}
+
 }  // namespace trellis

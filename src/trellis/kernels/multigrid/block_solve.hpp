@@ -12,6 +12,7 @@
 #include "trellis/kernels/dirac/twisted_clover.hpp"
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 #include "trellis/kernels/multigrid/block_edge.hpp"
+#include "trellis/view/lines_ahead.hpp"
 
 namespace trellis {
 
@@ -56,37 +57,6 @@ class BlockScratch {
   int vectors_;
 };
 
-/// Asks for what the next block needs, a few cache lines with every hop of this one: a block is in the cache
-/// when its turn comes, and memory has the time of a whole solve to bring it there.
-class BlockAhead {
- public:
-  void add(const void* begin, size_t bytes) {
-    if (begin == nullptr || count_ == most) return;
-    ranges_[count_].begin = static_cast<const char*>(begin);
-    ranges_[count_++].lines = int((bytes + 63) / 64);
-    lines_ += int((bytes + 63) / 64);
-  }
-  /// Spreads the lines evenly over so many calls of ask().
-  void spread(int calls) { quota_ = (lines_ + calls - 1) / calls; }
-  void ask() {
-    for (int n = quota_; n > 0 && range_ < count_; --n) {
-      __builtin_prefetch(ranges_[range_].begin + size_t(line_) * 64, 0, 2);
-      if (++line_ == ranges_[range_].lines) {
-        line_ = 0;
-        ++range_;
-      }
-    }
-  }
-
- private:
-  static constexpr int most = 160;
-  struct Range {
-    const char* begin;
-    int lines;
-  } ranges_[most];
-  int count_ = 0, lines_ = 0, quota_ = 0, range_ = 0, line_ = 0;
-};
-
 template <class Layout, class Storage, int LinkReals>
 class BlockSolve {
  public:
@@ -99,13 +69,13 @@ class BlockSolve {
 
   /// All right-hand sides of a block; the next one is asked for, unless it is -1.
   void operator()(int block, int next, void* scratch) const {
-    BlockAhead ahead;
-    if (next >= 0) ask_for_block(ahead, next);
+    LinesAhead ahead;
+    if (next >= 0) list_lines(ahead, next);
     for (int slot = 0; slot < call_.slots; ++slot) solve(block, slot, scratch, ahead);
   }
 
  private:
-  void solve(int block, int slot, void* scratch, BlockAhead& ahead) const {
+  void solve(int block, int slot, void* scratch, LinesAhead& ahead) const {
     const Block b = part(block, slot, scratch, ahead);
     if (call_.has_arriving) {
       arrive(block, slot, 0, b.residual[0]);
@@ -123,17 +93,17 @@ class BlockSolve {
   struct Block {
     RawField links[2], clover, inverse, twisted_inverse, residual[2], step[2], solution[2], q, t;
     Scalar *qp_re, *qp_im, *qq;
-    BlockAhead* ahead;
+    LinesAhead* ahead;
   };
 
   template <int N>
-  void add_part(BlockAhead& ahead, const RawField& field, int first, int vectors) const {
+  void add_part(LinesAhead& ahead, const RawField& field, int first, int vectors) const {
     const RawField part = field_from<Layout, Storage, N>(field, first);
     const size_t numbers = size_t(vectors) * size_t(field.slots) * size_t(Layout::lanes);
     ahead.add(part.data, numbers * N * sizeof(typename StorageTraits<Storage>::element));
     if (part.scale != nullptr) ahead.add(part.scale, numbers * sizeof(float));
   }
-  void ask_for_block(BlockAhead& ahead, int block) const {
+  void list_lines(LinesAhead& ahead, int block) const {
     const int first = block * call_.vectors;
     for (int parity = 0; parity < 2; ++parity) {
       add_part<24>(ahead, call_.residual[parity], first, call_.vectors);
@@ -158,7 +128,7 @@ class BlockSolve {
     ahead.spread((2 * call_.iterations + 2) * call_.vectors * call_.slots);
   }
 
-  Block part(int block, int slot, void* scratch, BlockAhead& ahead) const {
+  Block part(int block, int slot, void* scratch, LinesAhead& ahead) const {
     const int first = block * call_.vectors;
     const Scratch own(scratch, call_.vectors);
     Block b;

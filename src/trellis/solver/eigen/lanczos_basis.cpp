@@ -59,13 +59,13 @@ SpinorField random_vector(const LinearOperator& A, uint64_t seed, uint32_t numbe
       const SiteRandom<double> random(key, RandomPurpose::eigensolver, number,
                                       uint64_t(g.global_index(local)));
       for (int slot = 0; slot < image.slots(); ++slot) {
-        double site_reals[72] = {};
+        std::vector<double> site_reals(size_t(reals + reals % 2));
         for (int k = 0; k < reals; k += 2) {
           const auto pair = random.gaussian_pair(uint32_t((slot * reals + k) / 2));
-          site_reals[k] = pair[0];
-          site_reals[k + 1] = pair[1];
+          site_reals[size_t(k)] = pair[0];
+          site_reals[size_t(k) + 1] = pair[1];
         }
-        image.set_site(at, slot, site_reals);
+        image.set_site(at, slot, site_reals.data());
       }
     });
   });

@@ -1,0 +1,18 @@
+#pragma once
+/// Random fields of multigrid: the same on any ranks, threads and lanes.
+#include <cstdint>
+#include <vector>
+
+#include "trellis/field/storage/site_field.hpp"
+
+namespace trellis {
+
+/// Which random numbers: set-ups draw anew, and coarse fields have numbers of their own.
+inline constexpr uint32_t coarse_noise = 1000;
+
+/// Uniform numbers between -1/2 and 1/2. Column i is that of the number numbers[i], whatever the others are.
+void fill_with_noise(SiteField& field, uint64_t seed, uint32_t draw, const std::vector<int>& numbers);
+/// 0, 1, .. for all columns of a field.
+std::vector<int> all_columns(const SiteField& field);
+
+}  // namespace trellis
