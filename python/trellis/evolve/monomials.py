@@ -264,7 +264,7 @@ def _wilson_operator(fermion: _SeaWilson, extents: Sequence[int]) -> Any:
         params.schwarz_block = params.block
     params.vectors, params.sweeps, params.seed = table.vectors, table.sweeps, table.seed
     params.smoothing = table.smoothing or 0  # 0: by the smoother
-    params.coarse_tolerance = params.setup_coarse_tolerance = table.coarse_tolerance
+    params.coarse_tolerance = table.coarse_tolerance
     return core.wilson_fermion_with_multigrid(_wilson_params(fermion), params, table.refresh)
 
 

@@ -47,7 +47,7 @@ class SeaMultigridTable(Table):
         "these.",
     )
     coarse_tolerance: float = Field(
-        default=0.2, gt=0, lt=1, description="To which a cycle solves the coarse operator."
+        default=0.05, gt=0, lt=1, description="To which a cycle solves the coarse operator."
     )
     refresh: float = Field(
         default=0.1,

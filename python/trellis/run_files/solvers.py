@@ -119,7 +119,7 @@ class MultigridTable(Table):
         default=6, ge=1, description="Steps of even-odd minimal residual behind the coarse correction."
     )
     coarse_tolerance: float = Field(
-        default=0.2, gt=0, lt=1, description="To which a cycle solves the coarse operator."
+        default=0.05, gt=0, lt=1, description="To which a cycle solves the coarse operator."
     )
     seed: int = Field(default=1, ge=0, description="Of the noise from which the test vectors begin.")
 

@@ -85,8 +85,8 @@ class Multigrid(SharedByCopies, NoArray):
     def at(self, M: WilsonClover) -> Multigrid:
         """The same test vectors for another mass or twisted mass, of either sign. Collective.
 
-        The coarse operator is shifted exactly, and nothing is set up. Solvers do this by themselves; the result
-        keeps the shifted operators for many solves.
+        The coarse operator is shifted exactly, and nothing is set up. Solvers do this by themselves. The
+        result keeps the shifted operators for many solves, and shares the test vectors.
 
         Parameters
         ----------
