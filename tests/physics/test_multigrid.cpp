@@ -454,5 +454,14 @@ TEST_F(MultigridSolve, bad_parameters_are_refused_with_what_is_legal) {
   EXPECT_NE(message_for([](auto& p) { p.vectors = 97; }).find("1 to 96"), std::string::npos);
 }
 
+/// An extent of 22 has blocks of 11 alone, and one of 18 has two kinds.
+TEST(MultigridBlocks, are_found_on_every_lattice_that_has_some) {
+  const Geometry geometry({22, 8, 18, 4});
+  EXPECT_EQ(choose_block(geometry), (Coord{11, 4, 3, 2}));
+  EXPECT_EQ(block_error(geometry, {11, 4, 9, 2}), "");
+  EXPECT_NE(block_error(geometry, {11, 4, 4, 2}).find("legal extents there: 3, 9"), std::string::npos);
+  EXPECT_NE(block_error(geometry, {4, 4, 3, 2}).find("legal extents there: 11"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trellis

@@ -9,19 +9,16 @@ namespace trellis {
 
 namespace {
 
-constexpr int largest_extent = 8;
-
 /// Extents of blocks in one direction: an even number of blocks on the lattice, and whole ones on a rank.
-std::vector<int> legal_extents(const Geometry& geometry, int mu) {
-  std::vector<int> legal;
-  for (int extent = 2; extent <= largest_extent; ++extent)
-    if (geometry.local()[mu] % extent == 0 && geometry.lattice()[mu] / extent % 2 == 0)
-      legal.push_back(extent);
-  return legal;
-}
-
 bool is_legal(const Geometry& geometry, int mu, int extent) {
   return extent >= 2 && geometry.local()[mu] % extent == 0 && geometry.lattice()[mu] / extent % 2 == 0;
+}
+
+std::vector<int> legal_extents(const Geometry& geometry, int mu) {
+  std::vector<int> legal;
+  for (int extent = 2; extent <= geometry.local()[mu]; ++extent)
+    if (is_legal(geometry, mu, extent)) legal.push_back(extent);
+  return legal;
 }
 
 }  // namespace
