@@ -1,0 +1,32 @@
+"""Checks that take minutes, and that CI does not run: each prints a table for doc/measurements.
+
+usage: tools/long_checks WHAT [OPTIONS]      tools/long_checks WHAT --help
+
+  multigrid   twenty random legal lattices on 1, 2 and 4 ranks, and twenty blocks that are refused
+
+The status is 1 where something is wrong. The checks take the built package of this tree (./bootstrap build).
+"""
+
+from __future__ import annotations
+
+import sys
+
+import long_checks_multigrid
+
+CHECKS = {"multigrid": long_checks_multigrid.main}
+
+
+def main(words: list[str]) -> int:
+    """Run the check that the first word names."""
+    if words[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
+    if not words or words[0] not in CHECKS:
+        found = f", found {words[0]}" if words else ""
+        print(f"error: expected one of {', '.join(CHECKS)} behind tools/long_checks{found}", file=sys.stderr)
+        return 2
+    return CHECKS[words[0]](words[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
