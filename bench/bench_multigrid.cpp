@@ -4,6 +4,7 @@
 
 #include "bench/fields.hpp"
 #include "bench/measurement.hpp"
+#include "bench/quark_mass.hpp"
 #include "bench/thermal_field.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/threads.hpp"
@@ -23,6 +24,7 @@ struct Settings {
   std::vector<double> kappas{0.1350};
   double csw = 1.769, tolerance = 1e-10;
   MultigridParams multigrid;
+  int mass_steps = 0;
 };
 
 Settings& settings() {
@@ -48,6 +50,8 @@ Options defaults() {
         own_integer("--sweeps", s.multigrid.sweeps, 0, 100, "sweeps of the set-up"),
         own_integer("--smoothing", s.multigrid.smoothing, 0, 100,
                     "Schwarz cycles or steps of minimal residual in a cycle; 0: by the rule"),
+        own_integer("--mass-steps", s.mass_steps, 0, 1000,
+                    "steps to the lowest eigenvalue of gamma5 M, printed beside PCAC and pion mass; 0: none"),
         OwnOption{"--smoother", "auto|sap|mr", name_of(s.multigrid.smoother), "of the cycle",
                   [&s](const std::string& text) { s.multigrid.smoother = smoother_by_name(text); }}})
     defaults.own.push_back(own);
@@ -139,6 +143,7 @@ class MultigridBench {
   Json summary();
 
  private:
+  Json masses() const;
   Solve timed(const SolverSpec& spec, int columns) const;
   Solve timed_multigrid(int columns) const;
   Result row(const std::string& kernel, double seconds, const Cost& cost, double working_set,
@@ -346,7 +351,21 @@ Json MultigridBench::summary() {
         {"refresh_in_solves", rounded(refresh / each)},
         {"krylov_over_setup_and_solve", rounded(columns * krylov_each / (setup + report.seconds))}};
   }
+  if (settings().mass_steps > 0) all.update(masses());
   return all;
+}
+
+/// Whether the mass is a safe one: the lowest |eigenvalue| is at least half the PCAC mass.
+Json MultigridBench::masses() const {
+  const MultigridSpec spec{.multigrid = multigrid_, .tolerance = 1e-8};
+  const Inverse inverse = [&](SpinorField& x, const SpinorField& b) { (void)solve(spec, copies_, x, b); };
+  const LowestEigenvalue lowest = lowest_eigenvalue(*M_, inverse, settings().mass_steps);
+  const PionCorrelators pion = pion_correlators(*M_, inverse);
+  return {{"lowest_eigenvalue", rounded(lowest.size)},
+          {"its_relative_error", rounded(lowest.relative_error, 2)},
+          {"pcac_mass", rounded(pion.pcac_mass())},
+          {"pion_mass", rounded(pion.pion_mass())},
+          {"is_safe", lowest.size >= pion.pcac_mass() / 2}};
 }
 
 int bench(const Options& options) {

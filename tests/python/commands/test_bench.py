@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import run
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 import trellis as tr
 from trellis.commands.bench import programs
@@ -102,6 +103,37 @@ MULTIGRID = (
 )
 
 
+def check_masses(M: tr.WilsonClover, found: dict[str, float]) -> None:
+    """The lowest eigenvalue is that of scipy, and masses are those of the columns of other solvers."""
+    gamma5 = np.array([1, 1, -1, -1])[:, None]
+    shape = (8, 4, 4, 4, 4, 3)
+
+    def squared(v: np.ndarray) -> np.ndarray:
+        for _ in range(2):
+            v = gamma5 * M.apply(v.reshape(shape))
+        return v.ravel()
+
+    Q2 = LinearOperator((8 * 64 * 12,) * 2, matvec=squared, dtype=complex)
+    lowest = eigsh(Q2, k=1, which="SA", tol=1e-6, return_eigenvectors=False, ncv=60)[0]
+    assert found["its_relative_error"] < 1e-3
+    assert found["lowest_eigenvalue"] == pytest.approx(np.sqrt(lowest), rel=1e-3)
+    solve = tr.even_odd(tr.bicgstab(tolerance=1e-10))(M)
+    pseudoscalar, axial = np.zeros(8), np.zeros(8)
+    for column in range(12):
+        b = np.zeros(shape, dtype=complex)
+        b[0, 0, 0, 0, column // 3, column % 3] = 1
+        x, _ = solve.solve(b)
+        pseudoscalar += (abs(x) ** 2).sum(axis=(1, 2, 3, 4, 5))
+        gamma_t_x = x[..., [2, 3, 0, 1], :]  # DeGrand-Rossi
+        axial -= (x.conj() * gamma_t_x).real.sum(axis=(1, 2, 3, 4, 5))
+    t = np.array([2, 3])
+    pcac = ((axial[t + 1] - axial[t - 1]) / (4 * pseudoscalar[t])).mean()
+    pion = np.arccosh((pseudoscalar[t + 1] + pseudoscalar[t - 1]) / (2 * pseudoscalar[t])).mean()
+    assert found["pcac_mass"] == pytest.approx(pcac, rel=1e-4)
+    assert found["pion_mass"] == pytest.approx(pion, rel=1e-4)
+    assert found["is_safe"] == (found["lowest_eigenvalue"] >= found["pcac_mass"] / 2)
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_multigrid_has_rows_of_set_up_solves_and_parts(tmp_path: Path, ranks: int) -> None:
     options = (*MULTIGRID, "--keep-field", "field.lime", "--json")
@@ -128,13 +160,15 @@ def test_multigrid_has_rows_of_set_up_solves_and_parts(tmp_path: Path, ranks: in
     assert sum(v for k, v in rows[0].items() if k.startswith("seconds_of_")) <= rows[0]["seconds"]
     assert rows[0]["hierarchy_bytes"] == rows[0]["hierarchy_bytes_per_site"] * 512
     summary = found["summaries"][0]
-    again = ("bench", "multigrid", *MULTIGRID, "--keep-field", "field.lime", "--json")
+    again = ("bench", "multigrid", *MULTIGRID, "--keep-field", "field.lime", "--mass-steps", "40", "--json")
     read = json.loads(run(*again, cwd=tmp_path, ranks=ranks).stdout)["summaries"][0]
     assert read["plaquette"] == summary["plaquette"]
     assert read["columns_2"]["iterations"] == summary["columns_2"]["iterations"]
     links = tr.read_gauge_field(str(tmp_path / "field.lime"))
     made = tr.quenched((4, 4, 4, 8), beta=6.0, seed=60161, sweeps=2)
     assert np.array_equal(links.to_numpy(), made.to_numpy())
+    if ranks == 2:
+        check_masses(tr.WilsonClover(made, kappa=0.12, csw=1.769), read)
     found = run(*again, "--seed", "5", cwd=tmp_path, ranks=ranks, status=2)
     assert "field.lime keeps another field" in found.stderr
     assert "name another file, or read it with --gauge" in found.stderr
