@@ -33,7 +33,7 @@ from .currents import require_momenta, require_separations
 from .finished_sources import load_sources, remove_sources, save_sources, unfinished_file
 from .inputs import FileStamp, require_one_lattice, require_same_inputs
 from .memory import measurement_bytes
-from .multigrid import report_in_words
+from .multigrid import report_in_words, require_blocks
 from .result import MeasureResult
 from .result_files import Measured, require_same_run, result_file, write_result
 from .setup import (
@@ -70,6 +70,7 @@ def measure_run(
     largest = LARGEST_OF_NOISE if run.source.type == "noise" else LARGEST_NUMBER
     found = on_root(lambda: find_configurations(run.configurations, output.notice, largest=largest))
     measurement.extents = require_one_lattice(found, run.configurations)
+    require_blocks(run.solver.multigrid, measurement.extents)
     todo, _ = on_root(lambda: _split_done(found, folder))
     on_root(lambda: make_output_folder(folder))
     with FolderLock(folder, "measure", output.warning, [number for number, _ in todo]):

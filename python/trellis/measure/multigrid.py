@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from pydantic import ValidationError
 
 from ..ground.errors import BadArgument
 from ..quarks.operators import WilsonClover
 from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
-from ..run_files.solvers import MultigridTable
+from ..run_files.multigrid import MultigridTable
 from ..solve.multigrid import Multigrid, multigrid
+
+
+def require_blocks(table: MultigridTable | None, extents: Sequence[int]) -> None:
+    """Require blocks that divide the lattice, where the run solves with multigrid.
+
+    Raises
+    ------
+    BadArgument
+        They do not; the message names those that do.
+    """
+    if table is None:
+        return
+    try:
+        table.require_fit("solver.multigrid", extents)
+    except ValidationError as error:
+        (problem,) = error.errors()
+        raise BadArgument(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from error
 
 
 def set_up(table: MultigridTable, M: WilsonClover) -> Multigrid:
     """Return the multigrid that a run file describes. Collective.
+
+    Blocks and smoother follow from the lattice alone, so that no bit depends on ranks.
 
     Raises
     ------
     BadArgument
         The table does not suit the lattice; the message says what does.
     """
+    extents = M.geometry.extents
     given = {key: value for key, value in table if value is not None}
+    given |= {"block": table.block_on(extents), "smoother": table.smoother_on(extents)}
     try:
         return multigrid(M, **given)
     except BadArgument as error:
@@ -54,7 +77,8 @@ def set_up_in_words(made: Multigrid) -> str:
     shapes = ["x".join(map(str, extents)) for extents in (made.block, made.coarse_lattice)]
     return (
         f"multigrid of {made.levels} levels with {made.vectors} vectors on blocks of {shapes[0]}, coarse "
-        f"lattice {shapes[1]}, {made.bytes / 2**20:.0f} MiB a rank, set up in {made.seconds:.2f} s"
+        f"lattice {shapes[1]}, smoother {made.smoother}, {made.bytes / 2**20:.0f} MiB a rank, set up in "
+        f"{made.seconds:.2f} s"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..gauge.fields import Geometry
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
-from ..run_files.solvers import MultigridTable
+from ..run_files.multigrid import MultigridTable
 from ..runs.setup import gauge_field_bytes
 
 #: A spinor in float.
@@ -57,7 +57,7 @@ class MultigridBytes:
         Raises
         ------
         BadArgument
-            The lattice cannot be cut into the table's blocks; the message names the legal ones.
+            Ranks do not have whole blocks; the message names the legal ones.
         """
         local, grid = geometry.local_extents, geometry.grid
         block = _block(table, geometry)
@@ -82,7 +82,7 @@ class MultigridBytes:
 
 def _block(table: MultigridTable, geometry: Geometry) -> list[int]:
     try:
-        return list(load().multigrid_block(geometry._core, table.block or (0, 0, 0, 0)))
+        return list(load().multigrid_block(geometry._core, table.block_on(geometry.extents)))
     except BadArgument as error:
         raise BadArgument(f"solver.multigrid.block: {error}") from error
 

@@ -99,7 +99,8 @@ class SpinQuarks:
         self._check()
         of_each = multigrid_of_each(run.solver.multigrid, quarks, operators)
         self.multigrid = of_each[lightest(quarks)]
-        self._say(f"configuration {self._configuration.number}: {set_up_in_words(self.multigrid)}")
+        for line in (set_up_in_words(self.multigrid), *self.multigrid.notes):
+            self._say(f"configuration {self._configuration.number}: {line}")
         return {flavour: make_solver(run.solver, made) for flavour, made in of_each.items()}
 
     def measure(self, source: Source, index: int) -> MeasuredSource:

@@ -1,50 +1,21 @@
-"""Multigrid in the solves of a sea quark: [fermions.multigrid], and which blocks a lattice has."""
+"""Multigrid in the solves of a sea quark: [fermions.multigrid]."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
-
 from pydantic import Field
 
-from .common import FourIntegers, Table, at_key
-
-#: Extents of blocks that the rule takes, and the one that it looks for.
-_EXTENTS, _WISHED = range(2, 9), 4
+from .multigrid import MultigridTable
 
 
-class SeaMultigridTable(Table):
+class SeaMultigridTable(MultigridTable):
     """[fermions.multigrid]: test vectors, set-up and cycle of solver = "multigrid"."""
 
-    vectors: int = Field(
-        default=20,
-        ge=1,
-        le=96,
-        description="Test vectors; more of them mean fewer iterations, which cost more each.",
-    )
-    block: FourIntegers | None = Field(
-        default=None,
-        description="Sites of an aggregate in x, y, z, t; the lattice has an even number of them in each "
-        "direction, and each rank whole ones. Default: legal extents near 4, by the lattice alone.",
-    )
     sweeps: int = Field(
         default=3,
         ge=0,
         le=100,
         description="How often the set-up at the start of a trajectory replaces the test vectors by a cycle "
         "of them.",
-    )
-    smoother: Literal["sap", "mr"] | None = Field(
-        default=None,
-        description="Behind the coarse correction: the Schwarz method on the blocks, or even-odd minimal "
-        "residual on the lattice; default: sap where the extents of the blocks are even, else mr.",
-    )
-    smoothing: int | None = Field(
-        default=None,
-        ge=1,
-        le=1000,
-        description="Cycles of sap, or steps of mr, behind the coarse correction; default: 3 of those, 6 of "
-        "these.",
     )
     coarse_tolerance: float = Field(
         default=0.05, gt=0, lt=1, description="To which a cycle solves the coarse operator."
@@ -56,59 +27,3 @@ class SeaMultigridTable(Table):
         description="Molecular-dynamics time after which the test vectors are improved by one sweep and the "
         "coarse operator is made anew.",
     )
-    seed: int = Field(
-        default=1, ge=0, lt=2**63, description="Of the noise from which the test vectors begin."
-    )
-
-    def block_on(self, extents: Sequence[int]) -> tuple[int, ...]:
-        """Return the extents of an aggregate on a lattice that :meth:`require_fit` allows."""
-        if self.block is not None:
-            return tuple(self.block)
-        return tuple(min(_legal(extent), key=lambda b: abs(b - _WISHED)) for extent in extents)
-
-    def smoother_on(self, extents: Sequence[int]) -> Literal["sap", "mr"]:
-        """Return the smoother on a lattice."""
-        return self.smoother or ("mr" if any(b % 2 for b in self.block_on(extents)) else "sap")
-
-    def require_fit(self, key: str, extents: Sequence[int]) -> None:
-        """Require blocks that divide the lattice, and even ones for sap.
-
-        Parameters
-        ----------
-        key
-            The name of this table in the run file.
-
-        Raises
-        ------
-        ValidationError
-            They do not; the message names those that do.
-        """
-        for mu, (name, extent) in enumerate(zip("xyzt", extents, strict=True)):
-            legal = _legal(extent)
-            if not legal:
-                raise at_key(
-                    key,
-                    "multigrid cuts the lattice into an even number of blocks of 2 to 8 sites in each "
-                    f"direction, which the extent {extent} in {name} does not allow: expected another "
-                    'lattice, or solver = "cg"',
-                )
-            b = legal[0] if self.block is None else self.block[mu]
-            if b < 2 or extent % b or extent // b % 2:
-                raise at_key(
-                    f"{key}.block",
-                    f"expected an even number of blocks of at least 2 sites in {name}, where the lattice has "
-                    f"{extent} sites (legal: {', '.join(map(str, legal))})",
-                    list(self.block or ()),
-                )
-        if self.smoother == "sap" and any(b % 2 for b in self.block_on(extents)):
-            raise at_key(
-                f"{key}.smoother",
-                f"sap works on blocks of even extents, and these are {list(self.block_on(extents))}: "
-                'expected another block, or "mr"',
-                self.smoother,
-            )
-
-
-def _legal(extent: int) -> list[int]:
-    """Return the extents of blocks of which a direction of the lattice has an even number."""
-    return [b for b in _EXTENTS if extent % b == 0 and extent // b % 2 == 0]

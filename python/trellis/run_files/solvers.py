@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import FourIntegers, Positive, Table, at_key
+from .common import Positive, Table, at_key
+from .multigrid import MultigridTable
 
 _INSIDE = "bicgstab, gcr, mr: the solver that preconditions each step; it may have one inside it."
 _TOLERANCE = "Of |b - M x| / |b|."
@@ -96,32 +97,6 @@ class PreconditionerTable(MethodTable):
         """True if it, or a solver inside it, solves a Schur complement."""
         inside = self.preconditioner
         return self.even_odd != "none" or (inside is not None and inside.has_even_odd)
-
-
-class MultigridTable(Table):
-    """[solver.multigrid]: test vectors, set-up and cycle of solver.type = "multigrid" (tr.multigrid)."""
-
-    vectors: int = Field(
-        default=20,
-        ge=1,
-        le=96,
-        description="Test vectors; more of them mean fewer iterations, which cost more each.",
-    )
-    block: FourIntegers | None = Field(
-        default=None,
-        description="Sites of an aggregate in x, y, z, t; the lattice has an even number of them in each "
-        "direction, and each rank whole ones. Default: legal extents near 4.",
-    )
-    sweeps: int = Field(
-        default=3, ge=0, description="How often the set-up replaces the test vectors by a cycle of them."
-    )
-    smoothing: int = Field(
-        default=6, ge=1, description="Steps of even-odd minimal residual behind the coarse correction."
-    )
-    coarse_tolerance: float = Field(
-        default=0.05, gt=0, lt=1, description="To which a cycle solves the coarse operator."
-    )
-    seed: int = Field(default=1, ge=0, description="Of the noise from which the test vectors begin.")
 
 
 #: How [solver] of type multigrid works inside, in the words of its keys: there is no other way.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from ..gauge.fields import in_four_directions
 from ..ground.arguments import choice, instance, integer, integers, real
@@ -51,10 +51,10 @@ class Multigrid(SharedByCopies, NoArray):
         Extents of the coarse lattice.
     vectors : int
         Test vectors.
-    smoother : str
-        "sap" or "mr".
     levels : int
         Lattices, the finest one included.
+    smoother : str
+        "sap", the Schwarz method on blocks, or "mr", even-odd minimal residual on the lattice.
     residuals : list of float
         Mean |M v| / |v| of the test vectors before the first sweep and after each sweep.
     seconds : float
@@ -75,8 +75,8 @@ class Multigrid(SharedByCopies, NoArray):
         self.block = in_four_directions(core.block)
         self.coarse_lattice = in_four_directions(core.coarse_lattice)
         self.vectors: int = core.vectors
-        self.smoother: str = core.smoother
         self.levels = 2
+        self.smoother: str = core.smoother
         self.residuals: list[float] = list(core.residuals)
         self.seconds: float = core.seconds
         self.bytes: int = core.bytes
@@ -163,7 +163,8 @@ class Multigrid(SharedByCopies, NoArray):
         sweeps = ", ".join(f"{r:.3g}" for r in self.residuals)
         parts = ", ".join(f"{name} {s:.3g} s" for name, s in self._core.seconds_of_parts.items())
         return (
-            f"{self!r}\ncoarse lattice {coarse}, {self.bytes / 1e6:.1f} MB on this rank\n"
+            f"{self!r}\n"
+            f"coarse lattice {coarse}, smoother {self.smoother}, {self.bytes / 1e6:.1f} MB on this rank\n"
             f"mean |M v| / |v| of the test vectors: {sweeps}; largest {self._core.worst_residual:.3g}\n"
             f"set-up {self.seconds:.3g} s: {parts}" + "".join(f"\n{note}" for note in self.notes)
         )
@@ -175,7 +176,7 @@ def multigrid(
     vectors: int = 20,
     block: Sequence[int] | None = None,
     sweeps: int = 3,
-    smoother: str = "auto",
+    smoother: Literal["sap", "mr"] | None = None,
     smoothing: int | None = None,
     coarse_tolerance: float = 0.05,
     seed: int = 1,
@@ -198,11 +199,11 @@ def multigrid(
     sweeps
         Each sweep replaces the test vectors by one cycle of them.
     smoother
-        What follows the coarse correction in a cycle: "sap", the Schwarz method on blocks of even extents
-        (CPUs only), or "mr", even-odd minimal residual on the whole lattice. "auto": "sap" where it is legal,
-        else "mr".
+        What follows the coarse correction: "sap", the Schwarz method on blocks of even extents (on CPUs), or
+        "mr", even-odd minimal residual on the whole lattice. Default: sap on CPUs where the lattice has such
+        blocks, else mr.
     smoothing
-        Cycles of the one or steps of the other; default: 3 cycles or 6 steps.
+        Cycles of sap, or steps of mr; default: 3 of those, 6 of these.
     coarse_tolerance
         To which the coarse operator is solved in a cycle of a solve; 0.2 in those of the set-up.
     seed
@@ -226,8 +227,10 @@ def multigrid(
     if block is not None:
         params.block = in_four_directions(integers("block", block, 4, least=2))
     params.sweeps = integer("sweeps", sweeps, least=0)
-    params.smoother = choice("smoother", smoother, "auto", "sap", "mr")
-    params.smoothing = 0 if smoothing is None else integer("smoothing", smoothing, least=1)
+    if smoother is not None:
+        params.smoother = choice("smoother", smoother, "sap", "mr")
+    if smoothing is not None:
+        params.smoothing = integer("smoothing", smoothing, least=1)
     params.coarse_tolerance = real("coarse_tolerance", coarse_tolerance, above=0, below=1)
     params.seed = seed_of("seed", seed)
     return Multigrid(core.multigrid(M._core, params), M._record)

@@ -109,8 +109,8 @@ def test_hasenbusch_ratios_and_the_default_blocks_of_8_to_the_4(tmp_path: Path) 
         (
             {"multigrid": None},
             {"lattice": {"extents": [4, 4, 2, 8]}},
-            "fermions.0.*: multigrid cuts the lattice into an even number of blocks of 2 to 8 sites in each "
-            "direction, which the extent 2 in z does not allow",
+            "fermions.0.*: multigrid cuts the lattice into an even number of blocks of at least 2 sites in "
+            "each direction, which the extent 2 in z does not allow",
         ),
         (
             {"multigrid": {"smoother": "sap"}},

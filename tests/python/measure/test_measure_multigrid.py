@@ -15,7 +15,7 @@ from command_line import run as run_command
 import trellis as tr
 from trellis.measure import Step
 from trellis.measure import multigrid as of_measurement
-from trellis.run_files.solvers import MultigridTable
+from trellis.run_files.multigrid import MultigridTable
 
 RUN = """\
 [configurations]
@@ -90,6 +90,7 @@ def test_results_are_those_of_cg_from_one_set_up(
         assert about["multigrid_seconds"] == result.setup_seconds
         assert about["solver"] == "multigrid (6 vectors, blocks of 2x2x2x2)"
         assert "6 vectors on blocks of 2x2x2x2" in about["multigrid"]
+        assert "smoother sap" in about["multigrid"]
         assert re.search(r"[1-9][0-9]* cycles of .* right-hand sides: .*smoother", about["multigrid"])
         assert "stages" not in about
     before, _, behind = text.partition('type = "multigrid"\n')
@@ -141,12 +142,25 @@ def test_blocks_that_do_not_suit_the_lattice_are_refused_before_any_work(folder:
     (folder / "run.toml").write_text(RUN.format(**TABLES).replace("[2, 2, 2, 2]", "[2, 2, 4, 2]"))
     with pytest.raises(tr.RunFileError) as caught:
         tr.measure.run("run.toml")
-    assert str(caught.value).startswith("run.toml:13: solver.multigrid.block: blocks of 2x2x4x2 do not suit")
-    assert "legal extents there: 2" in str(caught.value)
+    assert str(caught.value) == (
+        "run.toml:13: solver.multigrid.block: expected an even number of blocks of at least 2 sites in z, "
+        "where the lattice has 4 sites (legal: 2)"
+    )
+    assert not (folder / "out").exists()
+
+
+def test_ranks_that_cut_blocks_are_refused(folder: Path) -> None:
+    """No block follows from the ranks: the results would have other bits."""
+    tr.weak_field((4, 4, 4, 12), seed=1).write(folder / "field.1.ildg")
+    (folder / "run.toml").write_text(RUN.format(**TABLES).replace("[2, 2, 2, 2]", "[2, 2, 2, 6]"))
+    said = run_command("measure", "run.toml", cwd=folder, ranks=3, status=None).stderr
+    assert "run.toml:13: solver.multigrid.block: blocks of 2x2x2x6 do not suit the lattice 4x4x4x12" in said
+    assert "legal extents there: 2" in said
 
 
 def test_the_keys_are_arguments_of_multigrid_with_its_defaults() -> None:
     arguments = inspect.signature(tr.multigrid).parameters
+    assert {"M", *MultigridTable.model_fields} == set(arguments)
     for name, field in MultigridTable.model_fields.items():
         assert field.default == arguments[name].default, name
 

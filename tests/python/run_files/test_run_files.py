@@ -28,7 +28,7 @@ from trellis.run_files.common import Table
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from trellis.run_files.loading import line_of, load_toml
 from trellis.run_files.measure import SourceTable
-from trellis.run_files.solvers import MultigridTable
+from trellis.run_files.multigrid import MultigridTable
 from trellis.runs.setup import require_naik_fits
 
 STAGGERED = (

@@ -10,7 +10,8 @@ from trellis.errors import BadArgument, RunFileError
 from trellis.measure.setup import find_configurations
 from trellis.run_files import MeasureRun, parse_run_file
 from trellis.run_files.measure import ConfigurationsTable
-from trellis.run_files.solvers import MultigridTable, SolverTable
+from trellis.run_files.multigrid import MultigridTable
+from trellis.run_files.solvers import SolverTable
 from trellis.run_files.writing import model_to_toml
 
 MEASURE = """\
