@@ -288,7 +288,7 @@ class _Measurement:
             )
         )
         if measured.multigrid is not None and count == 0:  # those of the others are in their results
-            for line in report_in_words(measured.multigrid).splitlines():
+            for line in report_in_words(measured.multigrid.lightest).splitlines():
                 self.output.line(f"  {line}")
 
     def require_lattice(self, path: Path | str, extents: tuple[int, ...]) -> None:

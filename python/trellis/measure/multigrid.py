@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..ground.errors import BadArgument
+from ..ground.parallel import on_root
 from ..quarks.operators import WilsonClover
 from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
-from ..run_files.multigrid import MultigridTable
+from ..run_files.multigrid import MeasuredMultigridTable, MultigridTable
+from ..runs.setup import make_output_folder
 from ..solve.multigrid import Multigrid, multigrid
+from ..solve.multigrid_files import read_multigrid
 
 
 def require_blocks(table: MultigridTable | None, extents: Sequence[int]) -> None:
@@ -41,45 +46,83 @@ def set_up(table: MultigridTable, M: WilsonClover) -> Multigrid:
     BadArgument
         The table does not suit the lattice; the message says what does.
     """
-    extents = M.geometry.extents
-    given = {key: value for key, value in table if value is not None}
-    given |= {"block": table.block_on(extents), "smoother": table.smoother_on(extents)}
     try:
-        return multigrid(M, **given)
+        return multigrid(M, **_arguments(table, M))
     except BadArgument as error:
         raise BadArgument(f"solver.multigrid: {error}") from error
 
 
-def multigrid_of_each(
-    table: MultigridTable, quarks: Mapping[str, MeasuredQuark], operators: Mapping[str, Any]
-) -> dict[str, Multigrid]:
-    """Return the multigrid of each flavour: set up for the lightest one, exactly shifted to the others.
+@dataclass(frozen=True)
+class ConfigurationMultigrid:
+    """The multigrid of a configuration.
 
-    All flavours have the same links, clover term and boundary. Collective.
+    Attributes
+    ----------
+    of_each
+        That of each flavour: of the lightest one, and its exact shifts to the others.
+    lightest
+        That of the lightest flavour.
+    seconds
+        What its set-up took now; 0 where it was read.
+    words
+        A line on it.
+    """
+
+    of_each: dict[str, Multigrid]
+    lightest: Multigrid
+    seconds: float
+    words: str
+
+
+def multigrid_of(
+    table: MeasuredMultigridTable,
+    quarks: Mapping[str, MeasuredQuark],
+    operators: Mapping[str, Any],
+    *,
+    name: str,
+    run_file: str,
+) -> ConfigurationMultigrid:
+    """Return the multigrid of a configuration, set up or from `solver.multigrid.directory`. Collective.
+
+    All flavours have the same links, clover term and boundary.
 
     Parameters
     ----------
     quarks, operators
         The flavours by name.
+    name
+        Of the file in the directory.
+    run_file
+        The text of the run file, for provenance.
+
+    Raises
+    ------
+    BadArgument
+        The table does not suit the lattice, or the file has another set-up than that of the run file.
     """
     first = lightest(quarks)
-    own = set_up(table, operators[first])
-    return {flavour: own if flavour == first else own.at(M) for flavour, M in operators.items()}
+    M = operators[first]
+    folder = None if table.directory is None else Path(table.directory)
+    path = None if folder is None else folder / name
+    if path is not None and on_root(path.exists):
+        own = read_multigrid(path, M)
+        _require_asked_for(path, own, table, M)
+        seconds, how = 0.0, f"read from {path}"
+    else:
+        if folder is not None:  # said before the set-up
+            on_root(lambda: make_output_folder(folder, "solver.multigrid.directory"))
+        own = set_up(table, M)
+        seconds, how = own.seconds, f"set up in {own.seconds:.2f} s"
+        if path is not None:
+            own.write(path, run_file=run_file)
+            how += f"; kept in {path}"
+    of_each = {flavour: own if flavour == first else own.at(M) for flavour, M in operators.items()}
+    return ConfigurationMultigrid(of_each, own, seconds, f"{_levels_in_words(own)}, {how}")
 
 
 def lightest(quarks: Mapping[str, MeasuredQuark]) -> str:
     """Return the flavour with the largest |kappa|, or of several such the first."""
     return min(quarks, key=lambda flavour: _diagonal(quarks[flavour]))
-
-
-def set_up_in_words(made: Multigrid) -> str:
-    """Return a line on a set-up: its levels, vectors, memory and seconds."""
-    shapes = ["x".join(map(str, extents)) for extents in (made.block, made.coarse_lattice)]
-    return (
-        f"multigrid of {made.levels} levels with {made.vectors} vectors on blocks of {shapes[0]}, coarse "
-        f"lattice {shapes[1]}, smoother {made.smoother}, {made.bytes / 2**20:.0f} MiB a rank, set up in "
-        f"{made.seconds:.2f} s"
-    )
 
 
 def report_in_words(made: Multigrid) -> str:
@@ -90,6 +133,44 @@ def report_in_words(made: Multigrid) -> str:
         return str(made)
     parts = ", ".join(f"{name} {s:.3g} s" for name, s in sorted(seconds.items()))
     return f"{made}\n{cycles} cycles of {columns / cycles:.2g} right-hand sides: {parts}"
+
+
+def _levels_in_words(made: Multigrid) -> str:
+    block, coarse = ("x".join(map(str, extents)) for extents in (made.block, made.coarse_lattice))
+    return (
+        f"multigrid of {made.levels} levels with {made.vectors} vectors on blocks of {block}, coarse lattice "
+        f"{coarse}, smoother {made.smoother}, {made.bytes / 2**20:.0f} MiB a rank"
+    )
+
+
+def _arguments(table: MultigridTable, M: WilsonClover) -> dict[str, Any]:
+    """Return the arguments of tr.multigrid, with what the table leaves to the lattice."""
+    extents = M.geometry.extents
+    return {name: getattr(table, name) for name in MultigridTable.model_fields} | {
+        "block": table.block_on(extents),
+        "smoother": table.smoother_on(extents),
+        "smoothing": table.smoothing_on(extents),
+    }
+
+
+def _require_asked_for(path: Path, found: Multigrid, table: MultigridTable, M: WilsonClover) -> None:
+    """Refuse a set-up that another run file asked for: the results would have other bits."""
+    core = found._core
+    facts = [
+        (f"solver.multigrid.{name}", expected, getattr(core.params, name))
+        for name, expected in _arguments(table, M).items()
+    ]
+    facts += [
+        (f"the lightest quark's {name}", getattr(M._params, name), value)
+        for name, value in zip(("mass", "twisted_mass"), core.built_at, strict=True)
+    ]
+    for name, expected, value in facts:
+        value = tuple(value) if isinstance(value, list) else value
+        if expected != value:
+            raise BadArgument(
+                f"{path}: {name}: expected a set-up with {expected!r}, found {value!r}: change the run file, "
+                "or name another solver.multigrid.directory"
+            )
 
 
 def _diagonal(quark: MeasuredQuark) -> float:

@@ -31,9 +31,8 @@ from ..run_files.measured_quarks import MeasuredQuark
 from ..run_files.quarks import PHASE_WORDS, Coefficients, DomainWall
 from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
 from ..runs.changed_keys import different_keys, differing_keys
-from ..solve.multigrid import Multigrid
 from .inputs import FileStamp, write_input
-from .multigrid import report_in_words
+from .multigrid import ConfigurationMultigrid, report_in_words
 from .setup import coefficients, describe_smearing, staggered_sites
 from .speed import speed_columns
 from .staggered_quarks import CONDENSATE, StaggeredMeson
@@ -68,7 +67,7 @@ class Measured:
     reports: list[SolveReport]
     history: FlowHistory | None
     are_read: list[bool] = field(default_factory=list)  #: of each report, whether its propagator was read
-    multigrid: Multigrid | None = None  #: that of the lightest quark, where this run has solved with it
+    multigrid: ConfigurationMultigrid | None = None  #: where this run has solved with it
 
     @property
     def solved(self) -> list[SolveReport]:
@@ -363,7 +362,7 @@ def _write_solves(group: Any, run: MeasureRun, measured: Measured) -> None:
         group.set_reals(name, column)
     group.set_text("solver", reports[0].method)
     if measured.multigrid is not None:
-        group.set_text("multigrid", report_in_words(measured.multigrid))
+        group.set_text("multigrid", report_in_words(measured.multigrid.lightest))
         group.set_real("multigrid_seconds", measured.multigrid.seconds)
     stages = [f"source {i}: {stage}" for i, report in enumerate(reports) for stage in report.stages]
     if stages:

@@ -18,12 +18,11 @@ from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
 from ..run_files import MeasureRun
 from ..run_files.measured_quarks import MeasuredQuark, MeasuredTwistedMass
-from ..solve.multigrid import Multigrid
 from ..solve.values import Solver
 from .configuration import ConfigurationInHand, MeasuredSource
 from .currents import contract_feynman_hellmann, feynman_hellmann_propagators, three_point_functions
 from .low_modes import deflated_solver
-from .multigrid import lightest, multigrid_of_each, set_up_in_words
+from .multigrid import ConfigurationMultigrid, multigrid_of
 from .setup import make_operator, make_solver
 from .stored_propagators import ConfigurationPropagators
 
@@ -49,7 +48,7 @@ class SpinQuarks:
     files
         What stores the propagators, or takes them from files.
     multigrid
-        That of the lightest quark, where the run solves with it.
+        That of the configuration, where the run solves with it.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class SpinQuarks:
         self._run, self._text, self._solver, self._configuration = run, text, solver, configuration
         self.files, self._channels, self._momenta = files, channels, momenta
         self._check, self._say = check, say
-        self.multigrid: Multigrid | None = None
+        self.multigrid: ConfigurationMultigrid | None = None
         quarks = self._flavours()
         operators = {
             flavour: make_operator(quark, configuration.links, run.solver.columns)
@@ -97,11 +96,16 @@ class SpinQuarks:
         if run.solver.multigrid is None:
             return {flavour: self._deflated(M, flavour) for flavour, M in operators.items()}
         self._check()
-        of_each = multigrid_of_each(run.solver.multigrid, quarks, operators)
-        self.multigrid = of_each[lightest(quarks)]
-        for line in (set_up_in_words(self.multigrid), *self.multigrid.notes):
+        self.multigrid = multigrid_of(
+            run.solver.multigrid,
+            quarks,
+            operators,
+            name=f"multigrid.{self._configuration.number:06d}.h5",
+            run_file=self._text,
+        )
+        for line in (self.multigrid.words, *self.multigrid.lightest.notes):
             self._say(f"configuration {self._configuration.number}: {line}")
-        return {flavour: make_solver(run.solver, made) for flavour, made in of_each.items()}
+        return {flavour: make_solver(run.solver, made) for flavour, made in self.multigrid.of_each.items()}
 
     def measure(self, source: Source, index: int) -> MeasuredSource:
         """Measure the source of this number among those of the configuration. Collective."""

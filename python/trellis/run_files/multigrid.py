@@ -14,7 +14,7 @@ _WISHED = 4
 
 
 class MultigridTable(Table):
-    """[solver.multigrid]: test vectors, set-up and cycle of solver.type = "multigrid" (tr.multigrid)."""
+    """The keys of every table of multigrid: test vectors, set-up and cycle (tr.multigrid)."""
 
     vectors: int = Field(
         default=20,
@@ -62,6 +62,10 @@ class MultigridTable(Table):
         """Return the smoother on a lattice."""
         return self.smoother or ("mr" if any(b % 2 for b in self.block_on(extents)) else "sap")
 
+    def smoothing_on(self, extents: Sequence[int]) -> int:
+        """Return the cycles or steps of the smoother on a lattice."""
+        return self.smoothing or (3 if self.smoother_on(extents) == "sap" else 6)
+
     def require_fit(self, key: str, extents: Sequence[int]) -> None:
         """Require blocks that divide the lattice, and even ones for sap.
 
@@ -99,6 +103,18 @@ class MultigridTable(Table):
                 'expected another block, or "mr"',
                 self.smoother,
             )
+
+
+class MeasuredMultigridTable(MultigridTable):
+    """[solver.multigrid]: test vectors, set-up and cycle of solver.type = "multigrid"."""
+
+    directory: str | None = Field(
+        default=None,
+        min_length=1,
+        exclude=True,  # where set-ups lie is no property of what is measured with them
+        description="Keep each configuration's set-up here, multigrid.NUMBER.h5, and take from here what an "
+        "earlier run has kept. Default: it is made anew by every run.",
+    )
 
 
 def _legal(extent: int) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from .common import Positive, Table, at_key
-from .multigrid import MultigridTable
+from .multigrid import MeasuredMultigridTable
 
 _INSIDE = "bicgstab, gcr, mr: the solver that preconditions each step; it may have one inside it."
 _TOLERANCE = "Of |b - M x| / |b|."
@@ -114,7 +114,7 @@ class SolverTable(MethodTable):
         "with adaptive multigrid, for light wilson, clover and twisted_mass quarks: a configuration has one "
         "set-up for all sources and masses.",
     )
-    multigrid: MultigridTable | None = Field(
+    multigrid: MeasuredMultigridTable | None = Field(
         default=None, description="multigrid: test vectors, set-up and cycle; default: the table's defaults."
     )
     tolerance: float = Field(default=1e-10, gt=0, lt=1, description=_TOLERANCE)

@@ -34,7 +34,7 @@ def run_text(light: dict[str, Any] | None = None, **tables: Any) -> str:
 
 
 def series(folder: Path) -> dict[str, np.ndarray]:
-    """What a run has written, by name."""
+    """Arrays that a run has written, by name."""
     with h5py.File(folder / "out" / "stream.h5") as file:
         return {name: dataset[()] for name, dataset in file["observables"].items() if "seconds" not in name}
 

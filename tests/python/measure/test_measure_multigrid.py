@@ -138,6 +138,28 @@ def test_a_run_goes_on_with_the_same_bits_and_refuses_another_set_up(folder: Pat
     assert all(np.array_equal(expected[name], values) for name, values in correlators("out").items())
 
 
+def test_a_set_up_is_kept_and_taken_by_later_runs(folder: Path) -> None:
+    text = RUN.format(**STRANGE).replace("[source]", 'directory = "kept"\n[source]')
+    (folder / "run.toml").write_text(text)
+    steps: list[Step] = []
+    assert tr.measure.run("run.toml", on_progress=steps.append).setup_seconds > 0
+    assert any("; kept in kept/multigrid.000001.h5" in step.text for step in steps)
+    (folder / "again.toml").write_text(text.replace('"out"', '"again"'))
+    steps.clear()
+    assert tr.measure.run("again.toml", on_progress=steps.append).setup_seconds == 0
+    assert any("read from kept/multigrid.000001.h5" in step.text for step in steps)
+    expected = correlators("out")
+    assert all(np.array_equal(expected[name], values) for name, values in correlators("again").items())
+    for old, new, key in (
+        ("vectors = 6", "vectors = 7", r"solver\.multigrid\.vectors: expected a set-up with 7, found 6"),
+        ("sweeps = 1", "sweeps = 1\nsmoothing = 2", r"smoothing: expected a set-up with 2, found 3"),
+        ("kappa = 0.1300", "kappa = 0.1290", "the lightest quark's mass"),
+    ):
+        (folder / "other.toml").write_text(text.replace('"out"', '"other"').replace(old, new))
+        with pytest.raises(tr.BadArgument, match=key):
+            tr.measure.run("other.toml")
+
+
 def test_blocks_that_do_not_suit_the_lattice_are_refused_before_any_work(folder: Path) -> None:
     (folder / "run.toml").write_text(RUN.format(**TABLES).replace("[2, 2, 2, 2]", "[2, 2, 4, 2]"))
     with pytest.raises(tr.RunFileError) as caught:

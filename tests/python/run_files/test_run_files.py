@@ -28,7 +28,7 @@ from trellis.run_files.common import Table
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from trellis.run_files.loading import line_of, load_toml
 from trellis.run_files.measure import SourceTable
-from trellis.run_files.multigrid import MultigridTable
+from trellis.run_files.multigrid import MeasuredMultigridTable
 from trellis.runs.setup import require_naik_fits
 
 STAGGERED = (
@@ -651,7 +651,7 @@ def test_run_files_of_the_manual() -> None:
     assert later.directory == "propagators"
     assert parse_run_file(measure + low_modes, MeasureRun).deflation is not None
     solved = measure[: measure.index("[solver]")] + multigrid + measure[measure.index("[source]") :]
-    assert parse_run_file(solved, MeasureRun).solver.multigrid == MultigridTable(block=(4, 4, 4, 4))
+    assert parse_run_file(solved, MeasureRun).solver.multigrid == MeasuredMultigridTable(block=(4, 4, 4, 4))
     (online,) = shown["sea_quarks.md"]
     larger = STAGGERED.replace("[4, 4, 4, 4]", "[8, 8, 8, 16]")
     run = parse_run_file(larger + online, HmcRun)

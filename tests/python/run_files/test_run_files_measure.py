@@ -10,7 +10,7 @@ from trellis.errors import BadArgument, RunFileError
 from trellis.measure.setup import find_configurations
 from trellis.run_files import MeasureRun, parse_run_file
 from trellis.run_files.measure import ConfigurationsTable
-from trellis.run_files.multigrid import MultigridTable
+from trellis.run_files.multigrid import MeasuredMultigridTable
 from trellis.run_files.solvers import SolverTable
 from trellis.run_files.writing import model_to_toml
 
@@ -193,7 +193,7 @@ def test_multigrid_is_recorded_with_its_table_and_read_again() -> None:
     """Records have what is done, and the text that programs write is the same run."""
     run = parse_run_file(MEASURE + '[solver]\ntype = "multigrid"\n', MeasureRun)
     assert (run.solver.even_odd, run.solver.inner_precision) == ("none", "float")
-    assert run.solver.multigrid == MultigridTable()
+    assert run.solver.multigrid == MeasuredMultigridTable()
     assert parse_run_file(model_to_toml(run), MeasureRun) == run
     chosen = MEASURE + '[solver]\ntype = "multigrid"\nrestart_length = 8\n[solver.multigrid]\nvectors = 12\n'
     run = parse_run_file(chosen, MeasureRun)
