@@ -95,7 +95,8 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
     needed = (2 + 3 * flavours) * field + made.kept
     # operators keep the vectors between their hops while the results of solves are contracted
     kept = flavours * (2 if run.solver.even_odd == "none" else 1.25) * load().propagator_bytes(geometry._core)
-    solve = _solve_bytes(run, geometry, made)
+    # a solve that is stuck sets multigrid up anew, beside what it has
+    solve = max(_solve_bytes(run, geometry, made), made.kept + made.setup)
     behind = max(
         _contraction_bytes(run, geometry, mesons, momenta),
         _roof_bytes(run, geometry) + min(_FREED_FIELDS, solve),

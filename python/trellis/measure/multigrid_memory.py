@@ -28,8 +28,8 @@ _PRODUCTS = 3
 _SETUP_COLUMNS = 4
 #: Vectors of a cycle: residual and correction in two orders of sites; those of the smoother, in full ones.
 _CYCLE_FIELDS, _SMOOTHER_FIELDS = 4, 5
-#: Coarse vectors of a cycle: those of gcr(16) lie on half of the sites.
-_COARSE_FIELDS = 16 + 6
+#: Coarse vectors of a cycle at most: those of gcr(100) lie on half of the sites.
+_COARSE_FIELDS = 100 + 6
 
 
 @dataclass(frozen=True)
