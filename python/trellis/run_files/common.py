@@ -130,11 +130,11 @@ MagneticQuanta = Annotated[_ThreeQuanta, BeforeValidator(partial(_whole_quanta, 
 ElectricQuanta = Annotated[_ThreeQuanta, BeforeValidator(partial(_whole_quanta, "e"))]
 
 
-_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)?$")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)?")
 
 
 def _check_name(name: str) -> str:
-    if not _NAME.match(name):
+    if not _NAME.fullmatch(name):
         raise ValueError("a name consists of letters, digits, _ and -")
     return name
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-_BARE = re.compile(r"^[A-Za-z0-9_-]+$")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def model_to_toml(run: BaseModel) -> str:
@@ -58,7 +58,7 @@ def _tables(value: Any, path: tuple[str, ...]) -> list[str]:
 
 
 def _key(name: str) -> str:
-    return name if _BARE.match(name) else _text(name)
+    return name if _BARE.fullmatch(name) else _text(name)
 
 
 def _text(text: str) -> str:

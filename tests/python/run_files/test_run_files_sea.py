@@ -61,3 +61,10 @@ def test_a_residual_of_heat_baths_that_are_not_rational() -> None:
         RunFileError, match=r"^run file:19: metropolis.heat_bath_tolerance: no flavour has a h"
     ):
         parse_run_file(text, HmcRun)
+
+
+def test_a_name_has_no_end_of_line() -> None:
+    text = STAGGERED.replace('monomials = ["gauge"', 'monomials = ["gauge\\n"')
+    assert text != STAGGERED
+    with pytest.raises(RunFileError, match="a name consists of letters, digits, _ and -"):
+        parse_run_file(text, HmcRun)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from trellis.run_files.writing import to_toml
@@ -23,6 +23,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
+@example({"0\n": {}})
 def test_what_is_written_is_read(tables: dict[str, Any]) -> None:
     assert tomllib.loads(to_toml(tables)) == tables
 
