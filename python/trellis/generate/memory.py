@@ -37,6 +37,9 @@ _HISQ, _HISQ_EPSILON = 26.0, 9.0
 _WILSON, _CLOVER = 10.5, 24.0
 #: Of a rational function of the Wilson operator, and a Hasenbusch ratio.
 _ONE_WILSON, _RATIO = 3.5, 0.2
+#: Of multigrid, bytes a site: matrices and work of solves, and copies of the test vectors, 96 bytes each,
+#: while they are improved.
+_MULTIGRID, _MULTIGRID_COPIES = 5000.0, 6.5
 #: Vectors on half the lattice of each pole and pseudofermion, by the action's type: kept, and in a solve.
 _KEPT_VECTORS = {"staggered": 3.1, "wilson": 1.6}
 _SOLVE_VECTORS = {"staggered": 1.6, "wilson": 1.0}
@@ -67,7 +70,8 @@ def hmc_bytes(run: HmcRun, geometry: Geometry) -> float:
     vectors = sum(_KEPT_VECTORS[kind] * size for kind, size in poles)
     vectors += max(_SOLVE_VECTORS[kind] * size for kind, size in poles)
     vectors += _measurement_bytes(run.measure, run.fermions, geometry)
-    return _PROCESS_WITH_QUARKS + margin * (_gauge_fields(run) * field + vectors)
+    fields = margin * (_gauge_fields(run) * field + vectors)
+    return _PROCESS_WITH_QUARKS + fields + _multigrid_bytes(run, geometry)
 
 
 def _gauge_fields(run: HmcRun) -> float:
@@ -87,6 +91,14 @@ def _gauge_fields(run: HmcRun) -> float:
             fields += _CLOVER if fermion.has_clover_term else _WILSON
             fields += _ONE_WILSON if fermion.n_f == 1 else _RATIO * len(fermion.hasenbusch)
     return fields
+
+
+def _multigrid_bytes(run: HmcRun, geometry: Geometry) -> float:
+    """Return the bytes of the multigrids of all flavours, which are kept along a trajectory."""
+    tables = [fermion.multigrid_table for fermion in run.fermions]
+    sites = math.prod(geometry.local_extents)
+    per_site = [_MULTIGRID + _MULTIGRID_COPIES * 96 * table.vectors for table in tables if table]
+    return sites * sum(per_site)
 
 
 def _kind(quark: SeaQuark | ValenceQuark) -> str:
