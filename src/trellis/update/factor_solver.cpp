@@ -23,6 +23,8 @@ constexpr double share = 0.4;
 constexpr double norm_of_factor = 8;
 /// What a solve of M in double can be asked for.
 constexpr double least_tolerance = 1e-14;
+/// A solve of M that ends above so many times its tolerance is stuck; rounding leaves less to correct.
+constexpr double rest_of_stuck = 10;
 /// Sums of steps are multiples of `refresh` up to rounding.
 constexpr double rounding = 1e-6;
 }  // namespace
@@ -85,7 +87,7 @@ void FactorSolver::follow(const WilsonMatrixPtr& matrix, int64_t version, const 
   make_systems(matrix);
 }
 
-void FactorSolver::solve_factor(SpinorField& out, const SpinorField& b, bool is_dagger, double tolerance,
+bool FactorSolver::solve_factor(SpinorField& out, const SpinorField& b, bool is_dagger, double tolerance,
                                 SolveReport& report) {
   const System& system = is_dagger && minus_ ? *minus_ : *plus_;
   SpinorField source = system.M->make_field(), solution = SpinorField::like(source);
@@ -102,6 +104,7 @@ void FactorSolver::solve_factor(SpinorField& out, const SpinorField& b, bool is_
   report.iterations += found.iterations;
   report.cost += found.cost;
   report.reason = found.reason;
+  return found.largest_residual() <= rest_of_stuck * spec.tolerance;
 }
 
 SolveReport FactorSolver::solve_normal(const LinearOperator& A, SpinorField& x, const SpinorField& b,
@@ -116,10 +119,8 @@ SolveReport FactorSolver::solve_normal(const LinearOperator& A, SpinorField& x, 
   double norm_r = norm_b, left = how.tolerance * norm_b;
   report.converged = norm_b == 0;
   for (int pass = 0; pass < most_passes && !report.converged; ++pass) {
-    solve_factor(y, r, true, share * left / norm_r, report);
-    if (report.reason == StopReason::max_iterations) break;
-    solve_factor(step, y, false, share * left / (norm_of_factor * std::sqrt(norm2(y))), report);
-    if (report.reason == StopReason::max_iterations) break;
+    if (!solve_factor(y, r, true, share * left / norm_r, report)) break;
+    if (!solve_factor(step, y, false, share * left / (norm_of_factor * std::sqrt(norm2(y))), report)) break;
     combine(x, 1.0, x, 1.0, step);
     A.apply(r, x);
     combine(r, 1.0, b, -1.0, r);

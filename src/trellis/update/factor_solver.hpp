@@ -52,8 +52,9 @@ class FactorSolver {
   void set_up(const WilsonMatrixPtr& matrix, const FactorSolve& how);
   SolveReport solve_normal(const LinearOperator& A, SpinorField& x, const SpinorField& b,
                            const FactorSolve& how);
-  /// out = the even part of M^-1 (b, 0), or of M^-dagger (b, 0). Adds to the report.
-  void solve_factor(SpinorField& out, const SpinorField& b, bool is_dagger, double tolerance,
+  /// out = the even part of M^-1 (b, 0), or of M^-dagger (b, 0); false where multigrid is stuck. Adds to the
+  /// report.
+  bool solve_factor(SpinorField& out, const SpinorField& b, bool is_dagger, double tolerance,
                     SolveReport& report);
   FactorSolverParams params_;
   MultigridPtr multigrid_;
