@@ -7,6 +7,7 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/gauge/force.hpp"
 #include "trellis/gauge/starts.hpp"
+#include "trellis/multigrid/multigrid_setup.hpp"
 #include "trellis/update/gauge_monomial.hpp"
 #include "trellis/update/heatbath.hpp"
 #include "trellis/update/hmc.hpp"
@@ -105,6 +106,18 @@ Hmc make_hmc(const Light& quark, double length = 0.5) {
   const auto gauge = std::make_shared<GaugeMonomial>("gauge", GaugeAction::wilson(5.8));
   return Hmc({3, 0, length},
              {{Scheme::omelyan2, 4, 0.19, {quark.monomial}}, {Scheme::omelyan2, 2, 0.19, {gauge}}});
+}
+
+/// Not those that the blocks made orthonormal, which are no low modes.
+TEST(MultigridForces, a_refresh_begins_with_the_test_vectors) {
+  const auto M = std::make_shared<WilsonOperator>(thermal(), quark(-0.2, 1.5, 0));
+  const MultigridParams params = small_multigrid().multigrid;
+  const MultigridPtr made = Multigrid::make(*M, params);
+  const double expected = made->report().residual.back();
+  MultigridSetup setup(*M->matrix(), params);
+  EXPECT_NEAR(setup.from_vectors_of(*made, 0)->report().residual.back(), expected, 1e-5 * expected);
+  const auto updated = std::dynamic_pointer_cast<const Multigrid>(made->updated(M));
+  EXPECT_LT(updated->report().residual.back(), expected);
 }
 
 TEST(MultigridForces, trajectories_are_those_of_conjugate_gradients) {

@@ -21,7 +21,7 @@ class SeaMultigridTable(MultigridTable):
         default=0.05, gt=0, lt=1, description="To which a cycle solves the coarse operator."
     )
     refresh: float = Field(
-        default=0.1,
+        default=0.2,
         ge=1e-6,
         le=100,
         description="Molecular-dynamics time after which the test vectors are improved by one sweep and the "

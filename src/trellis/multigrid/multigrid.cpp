@@ -163,6 +163,7 @@ MultigridPtr Multigrid::at(const WilsonOperator& M) const {
   const auto matrix = std::make_shared<WilsonMatrix>(*matrix_->gauge_field(), wanted, matrix_->choice());
   const auto shifted =
       std::shared_ptr<Multigrid>(new Multigrid(params_, matrix, prolongator_, coarse, report_));
+  shifted->coefficients_ = coefficients_;
   shifted->built_ = built_;
   shifted->built_at_ = built_at_;
   shifted->profile_ = profile_;
@@ -171,7 +172,7 @@ MultigridPtr Multigrid::at(const WilsonOperator& M) const {
 }
 
 PreparedPtr Multigrid::updated(const LinearOperatorPtr& A) const {
-  return MultigridSetup(*wilson_operator(*A).matrix(), params_).from_vectors(prolongator_->columns(), 1);
+  return MultigridSetup(*wilson_operator(*A).matrix(), params_).from_vectors_of(*this, 1);
 }
 
 std::unique_ptr<ApproximateInverse> Multigrid::cycle(const LinearOperator& A, int columns) const {

@@ -106,6 +106,8 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   const MultigridProfile& profile() const { return *profile_; }
   const MultigridSetupReport& report() const { return report_; }
   const Prolongator& prolongator() const { return *prolongator_; }
+  /// c with v_k = P c_k of the test vectors v_k of which P was made; null where nobody knows them.
+  const std::shared_ptr<const SiteField>& coefficients() const { return coefficients_; }
   const CoarseMatrixPtr& coarse() const { return coarse_; }
   const WilsonMatrixPtr& matrix() const { return matrix_; }
   /// The parameters for which the coarse operator was built; at() shifts it from there.
@@ -120,6 +122,7 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   std::shared_ptr<const Prolongator> prolongator_;
   CoarseMatrixPtr coarse_;
   MultigridSetupReport report_;
+  std::shared_ptr<const SiteField> coefficients_;
   CoarseMatrixPtr built_;  ///< coarse_ before shifts
   WilsonParams built_at_;
   OperatorCopies fine_copies_, coarse_copies_;  ///< made once for all cycles

@@ -183,6 +183,8 @@ void MultigridSetup::build(SpinorField& vectors) {
                                  "coarse operator; fewer vectors or larger blocks help"));
     replace(vectors, faulty);
   }
+  coefficients_ = std::make_shared<SiteField>(prolongator_->make_coarse_field(vectors.rhs()));
+  prolongator_->restrict_to(*coefficients_, vectors);
   record_residuals(vectors);
 }
 
@@ -234,7 +236,9 @@ void MultigridSetup::sweep(SpinorField& vectors, int sweeps) {
 
 MultigridPtr MultigridSetup::finish() {
   report_.cost += cost_;
-  return std::shared_ptr<const Multigrid>(new Multigrid(params_, matrix_, prolongator_, coarse_, report_));
+  const std::shared_ptr<Multigrid> made(new Multigrid(params_, matrix_, prolongator_, coarse_, report_));
+  made->coefficients_ = coefficients_;
+  return made;
 }
 
 MultigridPtr MultigridSetup::from_noise() {
@@ -259,6 +263,14 @@ MultigridPtr MultigridSetup::from_vectors(const SpinorField& given, int sweeps) 
   return finish();
 }
 
+MultigridPtr MultigridSetup::from_vectors_of(const Multigrid& other, int sweeps) {
+  const SpinorField& columns = other.prolongator().columns();
+  if (!other.coefficients()) return from_vectors(columns, sweeps);
+  SpinorField vectors = SpinorField::like(columns);
+  other.prolongator().prolong_to(vectors, *other.coefficients());
+  return from_vectors(vectors, sweeps);
+}
+
 MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&)>& fill,
                                           MultigridSetupReport report) {
   prolongator_ = std::make_shared<Prolongator>(operator_->make_field(1), params_.block, params_.vectors);
@@ -270,10 +282,10 @@ MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&)
 }
 
 MultigridPtr MultigridSetup::with_coarse_space_of(const Multigrid& other) {
-  report_ = other.report_;
-  report_.seconds = 0;
-  return std::shared_ptr<const Multigrid>(
-      new Multigrid(params_, matrix_, other.prolongator_, other.coarse_, report_));
+  const std::shared_ptr<Multigrid> made(
+      new Multigrid(params_, matrix_, other.prolongator_, other.coarse_, other.report_));
+  made->coefficients_ = other.coefficients_;
+  return made;
 }
 
 }  // namespace trellis

@@ -14,6 +14,9 @@ class MultigridSetup {
   MultigridPtr from_noise();
   /// `sweeps` sweeps from vectors of another set-up, which may have another storage.
   MultigridPtr from_vectors(const SpinorField& vectors, int sweeps);
+  /// The same from those of a multigrid. Its columns of P would not do: they lie in the same space, but from
+  /// block to block they have nothing to do with each other, and are no low modes.
+  MultigridPtr from_vectors_of(const Multigrid& other, int sweeps);
   /// The columns of P as another set-up left them: they are not made orthonormal again.
   /// @param fill sets the columns; @param report of that set-up
   MultigridPtr from_columns(const std::function<void(SpinorField&)>& fill, MultigridSetupReport report);
@@ -44,6 +47,7 @@ class MultigridSetup {
   std::shared_ptr<const WilsonOperator> operator_;
   OperatorCopies fine_;
   std::shared_ptr<Prolongator> prolongator_;
+  std::shared_ptr<SiteField> coefficients_;  ///< v_k = P c_k
   uint32_t noises_ = 0;  ///< so often vectors were replaced: each time by other noise
   CoarseMatrixPtr coarse_;
   DenseMatrix gram_;  ///< products of the test vectors of which P is made

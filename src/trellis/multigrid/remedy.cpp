@@ -32,7 +32,7 @@ std::string MultigridRemedy::words() const {
 MultigridPtr MultigridRemedy::apply(const Multigrid& stuck, const WilsonOperator& M, SolveCost& cost) const {
   if (mended_) return mended_;
   if (kind_ == Kind::sweep)
-    mended_ = MultigridSetup(*M.matrix(), stuck.params()).from_vectors(stuck.prolongator().columns(), 1);
+    mended_ = MultigridSetup(*M.matrix(), stuck.params()).from_vectors_of(stuck, 1);
   else
     mended_ = MultigridSetup(*M.matrix(), of_other_noise(stuck.params())).from_noise();
   cost += mended_->report().cost;

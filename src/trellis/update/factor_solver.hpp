@@ -7,10 +7,9 @@
 ///
 /// Along a trajectory multigrid follows the links by rule. It is set up from noise at the first links that
 /// are solved on. Where the molecular-dynamics time passes a multiple of `refresh`, its test vectors are
-/// improved by one sweep, and D_c is made of the links there; in between only smoother and residuals follow.
-/// (On the way of half a unit of time iterations did not grow so; with a D_c of each new field and old
-/// vectors they grew by a quarter.) So all depends on the links of the trajectory alone, and a chain that is
-/// resumed has the bits of one that never stopped.
+/// improved by one sweep, and D_c is made of the links there; in between only smoother and residuals follow
+/// (a new D_c with old vectors is worse than the old one). So all depends on the links of the trajectory
+/// alone, and a chain that is resumed has the bits of one that never stopped.
 #include <optional>
 
 #include "trellis/multigrid/multigrid.hpp"
@@ -20,7 +19,7 @@ namespace trellis {
 
 struct FactorSolverParams {
   MultigridParams multigrid;
-  double refresh = 0.05;  ///< molecular-dynamics time between two sweeps
+  double refresh = 0.2;   ///< molecular-dynamics time between two sweeps
   /// Of a solve of M x = b, beyond which multigrid counts as stuck.
   int max_iterations = 200;
 };

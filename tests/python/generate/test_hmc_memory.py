@@ -55,6 +55,7 @@ CASES: dict[str, dict[str, Any]] = {
     "pseudofermions": {"smearing": stout(6), "fermions": [staggered("light", fields=4, order=20)]},
     "HISQ": {"fermions": [staggered("light", "hisq")]},
     "clover": {"fermions": [CLOVER]},
+    "multigrid": {"fermions": [{**CLOVER, "solver": "multigrid", "multigrid": {"refresh": 0.02}}]},
     "measured": {
         "fermions": [staggered("light")],
         "measure": {"fermions": {"every": 1, "vectors": 8}, "flow": FLOW},
