@@ -10,49 +10,67 @@
 namespace trellis::bindings {
 
 namespace {
-const hdf5::Dims inner{4, 3};
+std::string numbered(const char* name, int i) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%s_%04d", name, i);
+  return text;
+}
 
-/// The numbers of a column of this rank, as files have them.
-class ColumnNumbers {
+/// Right-hand sides of a field as arrays of a file, NAME_0000 and so on, in the storage of the field.
+class FieldArrays {
  public:
-  explicit ColumnNumbers(const Lattice& lattice)
-      : reals_(size_t(lattice.geometry().local_volume()) * spinor_reals), complex_(reals_.size() / 2) {}
+  FieldArrays(const SiteField& field, const char* name, hdf5::Dims inner)
+      : lattice_{field.lattice()},
+        name_{name},
+        inner_{std::move(inner)},
+        bits_{field.precision() == Precision::double_precision ? 64 : 32},
+        reals_(size_t(lattice_.geometry().local_volume()) * size_t(field.reals())),
+        complex_(reals_.size() / 2) {}
 
-  std::complex<double>* data() { return complex_.data(); }
-  void take(const SpinorField& columns, int column) {
-    columns.to_canonical(reals_.data(), column);
-    for (size_t i = 0; i < complex_.size(); ++i) complex_[i] = {reals_[2 * i], reals_[2 * i + 1]};
+  void write(hdf5::Group& group, const SiteField& field) {
+    on_host(field, [&](const SiteField& host) {
+      for (int i = 0; i < host.rhs(); ++i) {
+        host.to_canonical(reals_.data(), i);
+        for (size_t k = 0; k < complex_.size(); ++k) complex_[k] = {reals_[2 * k], reals_[2 * k + 1]};
+        write_site_field_hdf5(group, numbered(name_, i), lattice_, complex_.data(), inner_, bits_);
+      }
+    });
   }
-  void give(SpinorField& columns, int column) {
-    for (size_t i = 0; i < complex_.size(); ++i) {
-      reals_[2 * i] = complex_[i].real();
-      reals_[2 * i + 1] = complex_[i].imag();
-    }
-    columns.from_canonical(reals_.data(), column);
+  void read(SiteField& field, const hdf5::Group& group, std::vector<std::string>& warnings) {
+    on_host(field, [&](SiteField& host) {
+      for (int i = 0; i < host.rhs(); ++i) {
+        for (std::string& warning :
+             read_site_field_hdf5(group, numbered(name_, i), lattice_, complex_.data(), inner_))
+          warnings.push_back(std::move(warning));
+        for (size_t k = 0; k < complex_.size(); ++k) {
+          reals_[2 * k] = complex_[k].real();
+          reals_[2 * k + 1] = complex_[k].imag();
+        }
+        host.from_canonical(reals_.data(), i);
+      }
+    });
   }
 
  private:
+  const Lattice& lattice_;
+  const char* name_;
+  hdf5::Dims inner_;
+  int bits_;
   std::vector<double> reals_;
   std::vector<std::complex<double>> complex_;
 };
-}  // namespace
 
-std::string name_of_column(int i) {
-  char name[32];
-  std::snprintf(name, sizeof name, "column_%04d", i);
-  return name;
+FieldArrays arrays_of_columns(const SpinorField& columns) { return {columns, "column", {4, 3}}; }
+FieldArrays arrays_of_coefficients(const SiteField& coefficients) {
+  return {coefficients, "coefficients", {hdf5::Dims::value_type(coefficients.reals() / 2)}};
 }
+}  // namespace
 
 void write_multigrid(hdf5::Group& group, const Multigrid& multigrid) {
   const SpinorField& columns = multigrid.prolongator().columns();
-  const int bits = columns.precision() == Precision::double_precision ? 64 : 32;
-  ColumnNumbers numbers(columns.lattice());
-  on_host(columns, [&](const SpinorField& host) {
-    for (int i = 0; i < host.rhs(); ++i) {
-      numbers.take(host, i);
-      write_site_field_hdf5(group, name_of_column(i), columns.lattice(), numbers.data(), inner, bits);
-    }
-  });
+  arrays_of_columns(columns).write(group, columns);
+  const SiteField& coefficients = *multigrid.coefficients();
+  arrays_of_coefficients(coefficients).write(group, coefficients);
 }
 
 MultigridPtr read_multigrid(const hdf5::Group& group, const WilsonOperator& M, const StatedMultigrid& stated,
@@ -61,17 +79,9 @@ MultigridPtr read_multigrid(const hdf5::Group& group, const WilsonOperator& M, c
   params.mass = stated.mass;
   params.twisted_mass = stated.twisted_mass;
   const WilsonMatrix built_at(*M.matrix()->gauge_field(), params, M.matrix()->choice());
-  const auto fill = [&](SpinorField& columns) {
-    const Lattice& lattice = columns.lattice();
-    ColumnNumbers numbers(lattice);
-    on_host(columns, [&](SpinorField& host) {
-      for (int i = 0; i < host.rhs(); ++i) {
-        for (std::string& warning :
-             read_site_field_hdf5(group, name_of_column(i), lattice, numbers.data(), inner))
-          warnings.push_back(std::move(warning));
-        numbers.give(host, i);
-      }
-    });
+  const auto fill = [&](SpinorField& columns, SiteField& coefficients) {
+    arrays_of_columns(columns).read(columns, group, warnings);
+    arrays_of_coefficients(coefficients).read(coefficients, group, warnings);
   };
   return MultigridSetup(built_at, stated.params).from_columns(fill, stated.report)->at(M);
 }

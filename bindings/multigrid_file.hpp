@@ -9,10 +9,8 @@
 
 namespace trellis::bindings {
 
-/// "column_0000"
-std::string name_of_column(int i);
-
-/// Arrays "column_0000" on, [t][z][y][x][spin][colour]: in double, or in single as they are kept. Collective.
+/// Arrays "column_0000" on, [t][z][y][x][spin][colour], and "coefficients_0000" on, [t][z][y][x][column] of
+/// the coarse lattice: in double, or in single as they are kept. Collective.
 void write_multigrid(hdf5::Group& group, const Multigrid& multigrid);
 
 /// What a file states beside the columns.

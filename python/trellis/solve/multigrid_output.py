@@ -51,8 +51,8 @@ def write_multigrid(multigrid: WrittenMultigrid, path: str | os.PathLike, *, run
 
 
 def columns(count: int) -> list[str]:
-    """Names of the arrays of so many columns."""
-    return [f"column_{i:04d}" for i in range(count)]
+    """Names of the arrays of so many columns, and of the coefficients of as many test vectors."""
+    return [f"{name}_{i:04d}" for name in ("column", "coefficients") for i in range(count)]
 
 
 def values(record: Any) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   const MultigridProfile& profile() const { return *profile_; }
   const MultigridSetupReport& report() const { return report_; }
   const Prolongator& prolongator() const { return *prolongator_; }
-  /// c with v_k = P c_k of the test vectors v_k of which P was made; null where nobody knows them.
+  /// c with v_k = P c_k of the test vectors v_k of which P was made.
   const std::shared_ptr<const SiteField>& coefficients() const { return coefficients_; }
   const CoarseMatrixPtr& coarse() const { return coarse_; }
   const WilsonMatrixPtr& matrix() const { return matrix_; }

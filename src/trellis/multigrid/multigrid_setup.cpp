@@ -264,17 +264,16 @@ MultigridPtr MultigridSetup::from_vectors(const SpinorField& given, int sweeps) 
 }
 
 MultigridPtr MultigridSetup::from_vectors_of(const Multigrid& other, int sweeps) {
-  const SpinorField& columns = other.prolongator().columns();
-  if (!other.coefficients()) return from_vectors(columns, sweeps);
-  SpinorField vectors = SpinorField::like(columns);
+  SpinorField vectors = SpinorField::like(other.prolongator().columns());
   other.prolongator().prolong_to(vectors, *other.coefficients());
   return from_vectors(vectors, sweeps);
 }
 
-MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&)>& fill,
+MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&, SiteField&)>& fill,
                                           MultigridSetupReport report) {
   prolongator_ = std::make_shared<Prolongator>(operator_->make_field(1), params_.block, params_.vectors);
-  fill(prolongator_->columns());
+  coefficients_ = std::make_shared<SiteField>(prolongator_->make_coarse_field(params_.vectors));
+  fill(prolongator_->columns(), *coefficients_);
   coarse_ = galerkin_product(*matrix_, *prolongator_);
   report_ = std::move(report);
   report_.condition = coarse_->condition();

@@ -18,8 +18,9 @@ class MultigridSetup {
   /// block to block they have nothing to do with each other, and are no low modes.
   MultigridPtr from_vectors_of(const Multigrid& other, int sweeps);
   /// The columns of P as another set-up left them: they are not made orthonormal again.
-  /// @param fill sets the columns; @param report of that set-up
-  MultigridPtr from_columns(const std::function<void(SpinorField&)>& fill, MultigridSetupReport report);
+  /// @param fill sets the columns, and the coefficients of the test vectors; @param report of that set-up
+  MultigridPtr from_columns(const std::function<void(SpinorField&, SiteField&)>& fill,
+                            MultigridSetupReport report);
   /// P and D_c of links from which these have moved a little, as they are: smoother and residuals are those
   /// of these links.
   MultigridPtr with_coarse_space_of(const Multigrid& other);
@@ -48,7 +49,7 @@ class MultigridSetup {
   OperatorCopies fine_;
   std::shared_ptr<Prolongator> prolongator_;
   std::shared_ptr<SiteField> coefficients_;  ///< v_k = P c_k
-  uint32_t noises_ = 0;  ///< so often vectors were replaced: each time by other noise
+  uint32_t noises_ = 0;                      ///< so often vectors were replaced: each time by other noise
   CoarseMatrixPtr coarse_;
   DenseMatrix gram_;  ///< products of the test vectors of which P is made
   std::optional<SpinorField> image_;

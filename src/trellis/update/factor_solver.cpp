@@ -79,8 +79,7 @@ void FactorSolver::follow(const WilsonMatrixPtr& matrix, int64_t version, const 
   } else {
     is_new_ = false;
     MultigridSetup setup(*matrix, params_.multigrid);
-    multigrid_ = is_passed ? setup.from_vectors_of(*multigrid_, 1)
-                           : setup.with_coarse_space_of(*multigrid_);
+    multigrid_ = is_passed ? setup.from_vectors_of(*multigrid_, 1) : setup.with_coarse_space_of(*multigrid_);
     how.count->sweeps += is_passed;
     if (is_passed) setup_cost_ += multigrid_->report().cost;
   }

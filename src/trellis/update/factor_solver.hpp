@@ -19,7 +19,7 @@ namespace trellis {
 
 struct FactorSolverParams {
   MultigridParams multigrid;
-  double refresh = 0.2;   ///< molecular-dynamics time between two sweeps
+  double refresh = 0.2;  ///< molecular-dynamics time between two sweeps
   /// Of a solve of M x = b, beyond which multigrid counts as stuck.
   int max_iterations = 200;
 };

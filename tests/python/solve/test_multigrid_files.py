@@ -54,13 +54,16 @@ def test_what_is_read_has_the_bits_of_what_was_written(
     np.testing.assert_array_equal(solution(read, M), solution(mg, M))
     read.write(tmp_path / "again.h5")
     with h5py.File(path) as one, h5py.File(tmp_path / "again.h5") as two:
-        assert sorted(one["multigrid"]) == sorted(two["multigrid"]) == [f"column_{i:04d}" for i in range(6)]
+        names = [f"{name}_{i:04d}" for name in ("coefficients", "column") for i in range(6)]
+        assert sorted(one["multigrid"]) == sorted(two["multigrid"]) == names
         for name, column in one["multigrid"].items():
-            assert column.shape == (8, 4, 4, 8, 4, 3)
+            blocks = tuple(reversed(mg.coarse_lattice))
+            assert column.shape == ((8, 4, 4, 8, 4, 3) if name.startswith("column") else (*blocks, 12))
             assert column.dtype == np.complex64
             np.testing.assert_array_equal(column[...], two["multigrid"][name][...])
         assert one["multigrid"].attrs["statement"] == two["multigrid"].attrs["statement"]
         assert one.attrs["run_file"] == "[lattice]"
+    np.testing.assert_array_equal(solution(read.update(M), M), solution(mg.update(M), M))
 
 
 def test_another_mass_is_read_as_it_is_shifted(
