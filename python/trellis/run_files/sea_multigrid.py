@@ -17,9 +17,6 @@ class SeaMultigridTable(MultigridTable):
         description="How often the set-up at the start of a trajectory replaces the test vectors by a cycle "
         "of them.",
     )
-    coarse_tolerance: float = Field(
-        default=0.05, gt=0, lt=1, description="To which a cycle solves the coarse operator."
-    )
     refresh: float = Field(
         default=0.2,
         ge=1e-6,
