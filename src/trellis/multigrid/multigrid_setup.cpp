@@ -281,8 +281,12 @@ MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&,
 }
 
 MultigridPtr MultigridSetup::with_coarse_space_of(const Multigrid& other) {
+  MultigridParams without_modes = params_;  // those of D_c are known
+  without_modes.coarse_modes = 0;
   const std::shared_ptr<Multigrid> made(
-      new Multigrid(params_, matrix_, other.prolongator_, other.coarse_, other.report_));
+      new Multigrid(without_modes, matrix_, other.prolongator_, other.coarse_, other.report_));
+  made->params_ = params_;
+  made->coarse_modes_ = other.coarse_modes_;
   made->coefficients_ = other.coefficients_;
   return made;
 }

@@ -29,6 +29,7 @@ from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTabl
 from trellis.run_files.loading import line_of, load_toml
 from trellis.run_files.measure import SourceTable
 from trellis.run_files.multigrid import MeasuredMultigridTable
+from trellis.run_files.sea_multigrid import SeaMultigridTable
 from trellis.runs.setup import require_naik_fits
 
 STAGGERED = (
@@ -652,7 +653,10 @@ def test_run_files_of_the_manual() -> None:
     assert parse_run_file(measure + low_modes, MeasureRun).deflation is not None
     solved = measure[: measure.index("[solver]")] + multigrid + measure[measure.index("[source]") :]
     assert parse_run_file(solved, MeasureRun).solver.multigrid == MeasuredMultigridTable(block=(4, 4, 4, 4))
-    (online,) = shown["sea_quarks.md"]
+    light, online = shown["sea_quarks.md"]
+    sea = STAGGERED.replace('[[fermions]]\nname = "l"\ntype = "staggered"\nn_f = 2\nmass = 0.5\n', light)
+    sea = sea.replace('"gauge", "l"', '"gauge", "light"')
+    assert parse_run_file(sea, HmcRun).fermions[0].multigrid_table == SeaMultigridTable()
     larger = STAGGERED.replace("[4, 4, 4, 4]", "[8, 8, 8, 16]")
     run = parse_run_file(larger + online, HmcRun)
     assert run.measure is not None

@@ -27,7 +27,7 @@ trellis_add_folder(solver SEES field)
 trellis_add_folder(gauge SEES field)
 trellis_add_folder(multigrid SEES operator solver gauge)
 trellis_add_folder(io SEES gauge USES ZLIB::ZLIB)
-trellis_add_folder(update SEES gauge operator solver)
+trellis_add_folder(update SEES multigrid)
 trellis_add_folder(measure SEES gauge operator solver USES trellis_hdf5)
 """
 
