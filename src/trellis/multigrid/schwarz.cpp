@@ -202,8 +202,9 @@ void SchwarzCycles::solve_blocks(const BlockSolveCall& call, int colour) const {
   const BlockOrder& order = matrix_->order();
   SiteRange blocks(order.first(colour + 1));
   blocks.begin = order.first(colour);
-  dispatch_any_on_host(matrix_->storage(), order.lanes(),
-                  [&]<class Layout, class Storage>() { launch_block_solve<Layout, Storage>(call, blocks); });
+  dispatch_any_on_host(matrix_->storage(), order.lanes(), [&]<class Layout, class Storage>() {
+    launch_block_solve<Layout, Storage>(call, blocks);
+  });
 }
 
 void SchwarzCycles::run_cycles() {
