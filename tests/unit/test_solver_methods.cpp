@@ -35,11 +35,17 @@ std::shared_ptr<const KnownOperator> general(const LatticePtr& l) { return test:
 constexpr double tolerance = 1e-10;
 MixedPrecisionSpec mixed(const SolverSpec& inner, Precision precision) { return {inner, precision, 0}; }
 
+GcrSpec one_sum(GcrSpec spec) {
+  spec.has_one_sum = true;
+  return spec;
+}
+
 const Case cases[] = {
     {"cg", CgSpec{tolerance, 2000}, positive, 50},
     {"cg_normal", CgSpec{tolerance, 2000}, general, 20},
     {"bicgstab", BicgstabSpec{tolerance, 2000}, disc, 6},
     {"gcr", GcrSpec{tolerance, 2000, 8}, disc, 6},
+    {"gcr_one_sum", one_sum(GcrSpec{tolerance, 2000, 8}), disc, 6},
     {"mr", MrSpec{tolerance, 2000}, disc, 6},
     {"mr_relaxed", MrSpec{tolerance, 2000, 0.85}, disc, 6},
     {"cg_single", mixed(CgSpec{tolerance, 2000}, Precision::single_precision), positive, 50},
@@ -54,6 +60,7 @@ const Case cases[] = {
     {"bicgstab_single", mixed(BicgstabSpec{tolerance, 2000}, Precision::single_precision), disc, 6},
     {"bicgstab_half", mixed(BicgstabSpec{tolerance, 2000}, Precision::half_precision), disc, 6},
     {"gcr_single", mixed(GcrSpec{tolerance, 2000, 8}, Precision::single_precision), disc, 6},
+    {"gcr_one_sum_single", mixed(one_sum(GcrSpec{tolerance, 2000, 8}), Precision::single_precision), disc, 6},
     {"gcr_half", mixed(GcrSpec{tolerance, 2000, 8}, Precision::half_precision), disc, 6},
     {"mr_half", mixed(MrSpec{tolerance, 2000}, Precision::half_precision), disc, 6},
 };

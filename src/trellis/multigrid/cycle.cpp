@@ -20,6 +20,7 @@ SolverSpec coarse_solver(const MultigridParams& params, double tolerance,
   gcr.tolerance = tolerance;
   gcr.max_iterations = params.coarse_iterations;
   gcr.restart_length = params.coarse_restart;
+  gcr.has_one_sum = true;
   if (modes) return EvenOddSpec{DeflatedSpec{gcr, modes}};
   return EvenOddSpec{gcr};
 }

@@ -17,7 +17,7 @@
 namespace trellis {
 
 /// What follows the coarse correction in a cycle: the Schwarz method, or even-odd minimal residual on the
-/// whole lattice. The rule takes the first on CPUs where the lattice has blocks for it, else the second.
+/// whole lattice. The rule takes the first on CPUs where the aggregates have even extents, else the second.
 enum class MultigridSmoother { by_rule, schwarz, minimal_residual };
 /// "auto", "sap" and "mr". @throws BadArgument: another name
 const char* name_of(MultigridSmoother smoother);

@@ -50,10 +50,10 @@ void choose_smoother(MultigridParams& params, const WilsonMatrix& M) {
   const bool is_asked = params.smoother == MultigridSmoother::schwarz;
   if (params.smoother != MultigridSmoother::minimal_residual) {
     if (is_asked) require_host(M.choice().backend, no_schwarz_on_gpus);
-    const bool takes_schwarz = is_asked || (has_lane_blocks(M.choice().backend) && has_schwarz_blocks(g));
+    const bool is_fit = block_order_error(g, params.block).empty();  // other blocks would be poor ones
+    const bool takes_schwarz = is_asked || (has_lane_blocks(M.choice().backend) && is_fit);
     params.smoother = takes_schwarz ? MultigridSmoother::schwarz : MultigridSmoother::minimal_residual;
-    if (takes_schwarz && block == Coord{0, 0, 0, 0})
-      block = block_order_error(g, params.block).empty() ? params.block : choose_schwarz_block(g);
+    if (takes_schwarz && block == Coord{0, 0, 0, 0}) block = is_fit ? params.block : choose_schwarz_block(g);
   }
   if (params.smoother == MultigridSmoother::minimal_residual) block = {0, 0, 0, 0};
   const bool is_schwarz = params.smoother == MultigridSmoother::schwarz;

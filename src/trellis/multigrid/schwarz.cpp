@@ -42,12 +42,6 @@ int even_extent(const Geometry& geometry, int mu) {
 }
 }  // namespace
 
-bool has_schwarz_blocks(const Geometry& geometry) {
-  for (int mu = 0; mu < Nd; ++mu)
-    if (even_extent(geometry, mu) == 0) return false;
-  return true;
-}
-
 Coord choose_schwarz_block(const Geometry& geometry) {
   Coord block{};
   for (int mu = 0; mu < Nd; ++mu) {

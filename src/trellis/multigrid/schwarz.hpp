@@ -26,7 +26,6 @@ struct SchwarzSpec {
 /// The even blocks that are nearest to 4^4.
 /// @throws BadArgument: there are none
 Coord choose_schwarz_block(const Geometry& geometry);
-bool has_schwarz_blocks(const Geometry& geometry);
 /// What GPUs say.
 inline constexpr char no_schwarz_on_gpus[] =
     "the Schwarz method works on CPUs, and this operator's fields lie on a GPU: smoother = mr takes its "

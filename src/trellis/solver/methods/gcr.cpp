@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
-#include "trellis/field/many_fields.hpp"
 #include "trellis/solver/krylov_recipe.hpp"
 #include "trellis/solver/solver_methods.hpp"
 
@@ -15,10 +14,13 @@ namespace {
 constexpr double most_left_by_cycle = 1 - 1e-6;
 /// A column that keeps less of |z|^2 than this is made orthogonal a second time.
 constexpr double least_kept = 0.5;
+/// The same where its norm after the first time is a difference of sums.
+constexpr double least_difference = 1e-2;
 }  // namespace
 
-Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K)
-    : A_{A}, restart_length_{restart_length}, K_{std::move(K)} {
+Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K,
+         bool has_one_sum)
+    : A_{A}, restart_length_{restart_length}, has_one_sum_{has_one_sum}, K_{std::move(K)} {
   TRELLIS_REQUIRE(restart_length >= 1, "gcr restarts after at least one step, not ", restart_length);
   make_room(0, rhs);
 }
@@ -68,16 +70,100 @@ Coefficients Gcr::orthogonalise(int k, SolveProgress& progress) {
   return norms;
 }
 
-/// One step; false if the operator or the preconditioner returned NaN or Inf, and then x must not see this
-/// step.
-bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
-  const size_t step = size_t(k), n = progress.columns.size();
+/// p_k = K r, and z_k = A p_k as it comes.
+void Gcr::apply(int k, SpinorField& r, SolveProgress& progress) {
+  const size_t step = size_t(k);
   make_room(k, r.rhs());
   if (K_)
     K_->apply(directions_[step], r, progress.cost);
   else
     copy(directions_[step], r);
   A_.apply(images_[step], directions_[step]);
+  progress.cost.add_applications(A_, r.rhs(), 1);
+  progress.cost.add_linear_algebra(r, 2, 0, 0, 0);
+}
+
+Gcr::Products Gcr::products(int k, const SpinorField& r, SolveProgress& progress) const {
+  const SpinorField& z = images_[size_t(k)];
+  FieldList all = first_of(images_, size_t(k) + 1);
+  all.push_back(&r);
+  FieldCoefficients c = dots_each(all, z);
+  progress.cost.add_linear_algebra(z, k + 2, 8 * (k + 2), launches_of(z, z, all.size()), 1);
+  Products found;
+  for (const auto& overlap : c.back()) found.with_r.push_back(std::conj(overlap));
+  for (const auto& own : c[size_t(k)]) found.norm2.push_back(own.real());
+  c.resize(size_t(k));
+  found.left = found.norm2;
+  for (size_t j = 0; j < size_t(k); ++j)
+    for (size_t i = 0; i < found.left.size(); ++i) {
+      const double before = image2_[j][i];
+      found.left[i] -= before > 0 ? std::norm(c[j][i]) / before : 0.0;
+      c[j][i] = before > 0 ? c[j][i] / before : 0.0;
+    }
+  found.with_earlier = std::move(c);
+  return found;
+}
+
+bool Gcr::step_with_one_sum(int k, SpinorField& r, SolveProgress& progress) {
+  const size_t step = size_t(k), n = progress.columns.size();
+  apply(k, r, progress);
+  SpinorField& z = images_[step];
+  const FieldList earlier = first_of(images_, step);
+  Products found = products(k, r, progress);
+  overlap_[step] = found.with_earlier;
+  if (k > 0) {
+    subtract_each(z, found.with_earlier, earlier);
+    std::vector<bool> is_open(n);
+    for (size_t i = 0; i < n; ++i)
+      is_open[i] = progress.columns[i].is_active && !(found.left[i] >= least_difference * found.norm2[i]);
+    if (std::find(is_open.begin(), is_open.end(), true) != is_open.end()) {
+      Products again = products(k, r, progress);
+      for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < step; ++j) {
+          if (!is_open[i]) again.with_earlier[j][i] = 0;
+          overlap_[step][j][i] += again.with_earlier[j][i];
+        }
+      subtract_each(z, again.with_earlier, earlier);
+      for (size_t i = 0; i < n; ++i) {
+        if (!is_open[i]) continue;
+        found.left[i] = again.left[i];
+        found.with_r[i] = again.with_r[i];
+      }
+      progress.cost.add_linear_algebra(z, k + 2, 8 * k, launches_of(z, z, step), 0);
+    }
+    progress.cost.add_linear_algebra(z, k + 2, 8 * k, launches_of(z, z, step), 0);
+  }
+  image2_[step] = found.left;
+  alpha_[step].assign(n, 0.0);
+  Coefficients residual2(n);
+  for (size_t i = 0; i < n; ++i) {
+    const SolveColumn& column = progress.columns[i];
+    residual2[i] = column.residual2;
+    if (!column.is_active) continue;
+    if (!std::isfinite(found.norm2[i])) {
+      progress.fail_all_not_finite(K_ ? &directions_[step] : nullptr);
+      return false;
+    }
+    const std::complex<double> alpha = found.with_r[i] / found.left[i];
+    if (found.left[i] > 0 && is_usable(alpha)) {
+      alpha_[step][i] = alpha;
+      residual2[i] = std::max(0.0, column.residual2 - std::norm(alpha) * found.left[i]);
+    } else {
+      progress.fail(int(i), StopReason::broke_down);
+    }
+  }
+  combine(r, ComplexCoefficients(n, 1.0), r, negative(alpha_[step]), z);
+  progress.cost.add_linear_algebra(r, 3, 8, 1, 0);
+  progress.record(residual2);
+  return true;
+}
+
+/// One step; false if the operator or the preconditioner returned NaN or Inf, and then x must not see this
+/// step.
+bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
+  if (has_one_sum_) return step_with_one_sum(k, r, progress);
+  const size_t step = size_t(k), n = progress.columns.size();
+  apply(k, r, progress);
   image2_[step] = orthogonalise(k, progress);
   const ComplexCoefficients overlap = dot_each(images_[step], r);
   alpha_[step].assign(n, 0.0);
@@ -94,8 +180,7 @@ bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
       progress.fail(int(i), StopReason::broke_down);
   }
   progress.record(combine_norm2(r, ComplexCoefficients(n, 1.0), r, negative(alpha_[step]), images_[step]));
-  progress.cost.add_applications(A_, r.rhs(), 1);
-  progress.cost.add_linear_algebra(r, k == 0 ? 8 : 7, 16, k == 0 ? 3 : 2, k == 0 ? 3 : 2);
+  progress.cost.add_linear_algebra(r, k == 0 ? 6 : 5, 16, k == 0 ? 3 : 2, k == 0 ? 3 : 2);
   return true;
 }
 
@@ -140,7 +225,7 @@ class GcrRecipe final : public KrylovRecipe {
   std::unique_ptr<KrylovMethod> make_method(const OperatorCopies& A, int columns, bool) const override {
     const int most = spec_.iterations > 0 ? spec_.iterations : spec_.max_iterations;
     return std::make_unique<Gcr>(*A, columns, std::min(spec_.restart_length, most),
-                                 spec_.preconditioner.bind(A, columns));
+                                 spec_.preconditioner.bind(A, columns), spec_.has_one_sum);
   }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 /// Generalised conjugate residuals with restarts, for many right-hand sides.
+#include "trellis/field/many_fields.hpp"
 #include "trellis/solver/preconditioner.hpp"
 
 namespace trellis {
@@ -19,6 +20,9 @@ struct GcrSpec {
   Preconditioner preconditioner = {};
   std::vector<double> tightened = {};  ///< see SolveLimits
   StagnationRule stagnation = unsure_method;
+  /// A step has one global sum instead of four: norms follow from those before by subtraction, which loses
+  /// digits. For loose solves inside other solvers.
+  bool has_one_sum = false;
 
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };
@@ -30,16 +34,29 @@ struct GcrSpec {
 ///   x += sum_k y_k p_k,  y_j = alpha_j - sum_{k>j} c_jk y_k
 class Gcr final : public KrylovMethod {
  public:
-  Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K = nullptr);
+  Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K = nullptr,
+      bool has_one_sum = false);
   void run(SpinorField& x, SpinorField& r, SolveProgress& progress) override;
 
  private:
   bool step(int k, SpinorField& r, SolveProgress& progress);
   void make_room(int k, int rhs);
+  void apply(int k, SpinorField& r, SolveProgress& progress);
   Coefficients orthogonalise(int k, SolveProgress& progress);
+  /// A step with one sum of all products, |z_k|^2 = |A p_k|^2 - sum_j |<z_j, A p_k>|^2 / |z_j|^2 and the same
+  /// for r; Gram-Schmidt is done again, with another sum, where little is left.
+  bool step_with_one_sum(int k, SpinorField& r, SolveProgress& progress);
+  struct Products {
+    FieldCoefficients with_earlier;  ///< c_jk
+    Coefficients norm2;              ///< of z_k as it was
+    ComplexCoefficients with_r;      ///< <z_k, r>
+    Coefficients left;               ///< of |z_k|^2
+  };
+  Products products(int k, const SpinorField& r, SolveProgress& progress) const;
   void update_solution(int steps, SpinorField& x, SolveProgress& progress) const;
   const LinearOperator& A_;
   int restart_length_;
+  bool has_one_sum_;
   std::unique_ptr<ApproximateInverse> K_;
   std::vector<SpinorField> directions_, images_;           ///< p_k, z_k
   std::vector<Coefficients> image2_;                       ///< |z_k|^2
