@@ -18,7 +18,7 @@
 namespace trellis::bench {
 namespace {
 
-/// What the options of this benchmark set.
+/// The options that this benchmark has beside the common ones.
 struct Settings {
   ThermalField field;
   std::vector<double> kappas{0.1350};
@@ -58,7 +58,7 @@ Options defaults() {
   return defaults;
 }
 
-/// What one part of a solve took.
+/// The seconds and costs of one part of a solve.
 using Part = MultigridProfile::Part;
 
 /// The later part without the earlier one, of which it is the continuation.
@@ -277,7 +277,7 @@ Result MultigridBench::solve_row(const std::string& kernel, const std::string& n
   return r;
 }
 
-/// What a part reads and writes again and again, of all ranks: the ceilings are measured over so many bytes.
+/// The bytes that a part reads and writes again and again, of all ranks: ceilings are measured over so many.
 double MultigridBench::working_set_of(const char* part, int columns) const {
   const std::string name = part;
   if (name == "coarse") return sum_over_ranks(double(multigrid_->coarse()->bytes()));
@@ -324,7 +324,7 @@ void MultigridBench::add_rows(std::vector<Result>& results) {
                   *krylov_of_many_, links + fields, int(krylov_of_many_->report.relative_residual.size())));
 }
 
-/// What the issue of speed asks: set-up and k sources by multigrid against k sources by Krylov.
+/// The sums that matter to a user: set-up and k sources by multigrid against k sources by Krylov.
 Json MultigridBench::summary() {
   const auto seconds = [](const MultigridSetupReport& report) { return report.seconds; };
   const double setup = median_of(setups_, seconds).seconds, refresh = median_of(refreshes_, seconds).seconds;
@@ -355,7 +355,7 @@ Json MultigridBench::summary() {
   return all;
 }
 
-/// Whether the mass is a safe one: the lowest |eigenvalue| is at least half the PCAC mass.
+/// True for a safe mass: the lowest |eigenvalue| is at least half the PCAC mass.
 Json MultigridBench::masses() const {
   const MultigridSpec spec{.multigrid = multigrid_, .tolerance = 1e-8};
   const Inverse inverse = [&](SpinorField& x, const SpinorField& b) { (void)solve(spec, copies_, x, b); };

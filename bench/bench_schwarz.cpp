@@ -11,7 +11,7 @@
 namespace trellis::bench {
 namespace {
 
-/// Of a cycle with four steps of minimal residual in blocks of 4^4, as it is counted by a prototype.
+/// The flops a site of a cycle with four steps in blocks of 4^4, as a prototype counted them.
 constexpr double counted_flops = 8216;
 constexpr int cycles = 3, iterations = 4;
 const Coord block{4, 4, 4, 4};

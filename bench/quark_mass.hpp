@@ -15,7 +15,8 @@ struct LowestEigenvalue {
   double size = 0;            ///< |lambda|
   double relative_error = 0;  ///< a bound of what further steps can change
 };
-/// Of gamma5 M, which is hermitian for real masses: so many steps of Lanczos with its inverse. Collective.
+/// The lowest eigenvalue of gamma5 M, which is hermitian for real masses, after so many steps of Lanczos with
+/// its inverse. Collective.
 LowestEigenvalue lowest_eigenvalue(const LinearOperator& M, const Inverse& inverse, int steps);
 
 /// By time, of the point source at the origin: sum_x |S|^2, and -sum_x tr[gamma_t S S^dagger], the axial

@@ -13,7 +13,7 @@ namespace trellis::bindings {
 /// the coarse lattice: in double, or in single as they are kept. Collective.
 void write_multigrid(hdf5::Group& group, const Multigrid& multigrid);
 
-/// What a file states beside the columns.
+/// The statement of a file beside its arrays.
 struct StatedMultigrid {
   MultigridParams params;
   double mass = 0, twisted_mass = 0;  ///< for which the coarse operator was built

@@ -55,7 +55,7 @@ struct MultigridSetupReport {
   double seconds = 0;            ///< in all, and of its parts
   double seconds_of_smoothing = 0, seconds_of_sweeps = 0, seconds_of_orthonormalisation = 0,
          seconds_of_coarse_operator = 0;
-  double seconds_of_coarse_modes = 0;  ///< beside `seconds`: shifts have modes of their own
+  double seconds_of_coarse_modes = 0;  ///< a part of `seconds`; those of shifts are not
   std::vector<std::string> notes;      ///< what was mended on the way, a sentence each
   Cost cost;
 };

@@ -135,6 +135,7 @@ void MultigridSetup::smooth(SpinorField& vectors) {
 /// Gram-Schmidt over the whole lattice, in the order of the vectors: else all would turn to the lowest mode.
 void MultigridSetup::orthogonalise(SpinorField& vectors) {
   const Stopwatch watch;
+  // Vectors that are independent in each aggregate are so on the whole lattice.
   prolongator_->mix(vectors, inverse_of_cholesky_factor(gram_).inverse);
   report_.seconds_of_orthonormalisation += watch.seconds();
 }
@@ -234,10 +235,11 @@ void MultigridSetup::sweep(SpinorField& vectors, int sweeps) {
   }
 }
 
-MultigridPtr MultigridSetup::finish() {
+MultigridPtr MultigridSetup::finish(const Stopwatch* watch) {
   report_.cost += cost_;
   const std::shared_ptr<Multigrid> made(new Multigrid(params_, matrix_, prolongator_, coarse_, report_));
   made->coefficients_ = coefficients_;
+  if (watch) made->report_.seconds = watch->seconds();  // the low modes are a part of it
   return made;
 }
 
@@ -249,8 +251,7 @@ MultigridPtr MultigridSetup::from_noise() {
   smooth(vectors);
   build(vectors);
   sweep(vectors, params_.sweeps);
-  report_.seconds = watch.seconds();
-  return finish();
+  return finish(&watch);
 }
 
 MultigridPtr MultigridSetup::from_vectors(const SpinorField& given, int sweeps) {
@@ -259,8 +260,7 @@ MultigridPtr MultigridSetup::from_vectors(const SpinorField& given, int sweeps) 
   convert(vectors, given);
   build(vectors);
   sweep(vectors, sweeps);
-  report_.seconds = watch.seconds();
-  return finish();
+  return finish(&watch);
 }
 
 MultigridPtr MultigridSetup::from_vectors_of(const Multigrid& other, int sweeps) {
@@ -277,7 +277,7 @@ MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&,
   coarse_ = galerkin_product(*matrix_, *prolongator_);
   report_ = std::move(report);
   report_.condition = coarse_->condition();
-  return finish();
+  return finish(nullptr);
 }
 
 MultigridPtr MultigridSetup::with_coarse_space_of(const Multigrid& other) {

@@ -2,6 +2,7 @@
 /// The adaptive set-up: random vectors are smoothed, and then improved by the cycle that they make.
 #include <functional>
 
+#include "trellis/base/clock.hpp"
 #include "trellis/multigrid/cycle.hpp"
 
 namespace trellis {
@@ -35,7 +36,8 @@ class MultigridSetup {
   bool has_coarse_operator();
   void replace(SpinorField& vectors, const std::vector<int>& numbers);
   void sweep(SpinorField& vectors, int sweeps);
-  MultigridPtr finish();
+  /// @param watch of the whole set-up; null: the report says how long it took
+  MultigridPtr finish(const Stopwatch* watch);
   /// v <- K v, normalised, a few vectors at a time; make(columns) gives K for so many.
   template <class Make>
   void replace_in_parts(SpinorField& vectors, const Make& make);

@@ -8,6 +8,7 @@ namespace trellis {
 /// its time to bring them into the second-level cache.
 class LinesAhead {
  public:
+  /// Pieces that find no room in the list are not asked for: the large ones come first.
   void add(const void* begin, size_t bytes) {
     if (begin == nullptr || count_ == most) return;
     ranges_[count_].begin = static_cast<const char*>(begin);
@@ -27,7 +28,7 @@ class LinesAhead {
   }
 
  private:
-  static constexpr int most = 160;
+  static constexpr int most = 256;
   struct Range {
     const char* begin;
     int lines;

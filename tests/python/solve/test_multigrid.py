@@ -112,3 +112,29 @@ def test_operators_that_it_does_not_serve_are_refused(links, mg):
 def test_bad_arguments_say_what_is_legal(M, arguments, message):
     with pytest.raises(tr.BadArgument, match=message):
         tr.multigrid(M, **arguments)
+
+
+@pytest.mark.parametrize("additive", [False, True])
+def test_the_schwarz_method_preconditions_gcr(M, additive):
+    b = column(M)
+    solve = tr.gcr(tolerance=1e-10, preconditioner=tr.schwarz(cycles=2, additive=additive))
+    x, report = solve(M).solve(b)
+    assert np.linalg.norm(M.apply(x) - b) <= 1e-10 * np.linalg.norm(b)
+    _, plain = tr.gcr(tolerance=1e-10)(M).solve(b)
+    assert report.iterations < plain.iterations / 2
+
+
+def test_the_schwarz_method_refuses_what_it_does_not_serve(M):
+    for keys, text in (
+        ({"block": (4, 4, 4)}, "block"),
+        ({"storage": "bf16"}, "storage"),
+        ({"cycles": 0}, "cycles"),
+    ):
+        with pytest.raises(tr.BadArgument, match=text):
+            tr.schwarz(**keys)
+    with pytest.raises(tr.BadArgument, match="odd extent|legal extents"):
+        tr.gcr(preconditioner=tr.schwarz(block=(4, 4, 4, 8)))(M).solve(column(M))
+    with pytest.raises(tr.BadArgument, match="no tolerance of its own"):
+        tr.schwarz()(M).solve(column(M))
+    with pytest.raises(tr.BadArgument, match="on all sites"):
+        tr.even_odd(tr.gcr(preconditioner=tr.schwarz()))(M).solve(column(M))

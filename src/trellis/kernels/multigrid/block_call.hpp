@@ -1,5 +1,5 @@
 #pragma once
-/// What launches of the Schwarz method share: fields block by block (lattice/block_order.hpp).
+/// The calls of the Schwarz method: fields block by block (lattice/block_order.hpp).
 #include <cstdint>
 
 #include "trellis/view/raw_stencil.hpp"

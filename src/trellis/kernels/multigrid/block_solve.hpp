@@ -107,13 +107,6 @@ class BlockSolve {
     const int first = block * call_.vectors;
     for (int parity = 0; parity < 2; ++parity) {
       add_part<24>(ahead, call_.residual[parity], first, call_.vectors);
-      if (call_.has_arriving)
-        edge_.for_each_neighbour(block, parity, [&](int vector, int leg) {
-          add_part<24>(ahead, call_.arriving[parity], vector, 1);
-          if (leg % 2 == 1)
-            ahead.add(field_from<Layout, Storage, LinkReals>(call_.links[parity], vector, leg / 2).data,
-                      sizeof(typename StorageTraits<Storage>::element) * LinkReals * size_t(Layout::lanes));
-        });
       add_part<LinkReals>(ahead, call_.links[parity], first, call_.vectors);
     }
     if (call_.has_clover) {
@@ -125,6 +118,14 @@ class BlockSolve {
       add_part<24>(ahead, call_.solution[parity], first, call_.vectors);
       if (!call_.is_first) add_part<24>(ahead, call_.step[parity], first, call_.vectors);
     }
+    if (call_.has_arriving)
+      for (int parity = 0; parity < 2; ++parity)
+        edge_.for_each_neighbour(block, parity, [&](int vector, int leg) {
+          add_part<24>(ahead, call_.arriving[parity], vector, 1);
+          if (leg % 2 == 1)
+            ahead.add(field_from<Layout, Storage, LinkReals>(call_.links[parity], vector, leg / 2).data,
+                      sizeof(typename StorageTraits<Storage>::element) * LinkReals * size_t(Layout::lanes));
+        });
     ahead.spread((2 * call_.iterations + 2) * call_.vectors * call_.slots);
   }
 
