@@ -37,8 +37,8 @@ _HISQ, _HISQ_EPSILON = 26.0, 9.0
 _WILSON, _CLOVER = 10.5, 24.0
 #: Of a rational function of the Wilson operator, and a Hasenbusch ratio.
 _ONE_WILSON, _RATIO = 3.5, 0.2
-#: Multigrid takes so many bytes a site: matrices and work of solves, and copies of the test vectors, 96 bytes each,
-#: while they are improved.
+#: Multigrid takes so many bytes a site: matrices and work of solves, and copies of the test vectors, 96 bytes
+#: each, while they are improved.
 _MULTIGRID, _MULTIGRID_COPIES = 5000.0, 6.5
 #: Vectors on half the lattice of each pole and pseudofermion, by the action's type: kept, and in a solve.
 _KEPT_VECTORS = {"staggered": 3.1, "wilson": 1.6}

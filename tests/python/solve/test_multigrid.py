@@ -132,7 +132,7 @@ def test_the_schwarz_method_refuses_what_it_does_not_serve(M):
     ):
         with pytest.raises(tr.BadArgument, match=text):
             tr.schwarz(**keys)
-    with pytest.raises(tr.BadArgument, match="odd extent|legal extents"):
+    with pytest.raises(tr.BadArgument, match=r"odd extent|legal extents"):
         tr.gcr(preconditioner=tr.schwarz(block=(4, 4, 4, 8)))(M).solve(column(M))
     with pytest.raises(tr.BadArgument, match="no tolerance of its own"):
         tr.schwarz()(M).solve(column(M))
