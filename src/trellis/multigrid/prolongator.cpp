@@ -130,21 +130,21 @@ Prolongator::Products Prolongator::products_with(const SpinorField& right, const
                   "products over aggregates: the field is not like the prolongator's columns");
   const Backend backend = columns_.spec().backend;
   const KernelTable<int32_t> sites(subset, backend);
-  Products products{aggregates_.groups(), aggregates_.lanes(), 2 * vectors(), {}};
+  Products products{
+      aggregates_.groups(), aggregates_.lanes(), 2 * vectors(), &right == &columns_ && mu < 0, {}};
   products.values.resize(2 * size_t(products.groups) * size_t(products.lanes) * size_t(products.rows) *
                          size_t(products.rows));
   const bool has_doubles = in_double || columns_.precision() == Precision::double_precision;
   Memory memory(products.values.size() * (has_doubles ? sizeof(double) : sizeof(float)), backend);
   AggregateProductsCall call;
   call.aggregates = table();
-  call.subset = sites.data();
-  call.subset_count = int(subset.size());
   for (int parity = 0; parity < 2; ++parity) {
     call.left[parity] = columns_.raw(parity);
     call.right[parity] = right.raw(parity);
   }
   call.vectors = vectors();
   call.is_chiral = mu < 0;
+  call.is_hermitian = products.is_hermitian;
   if (mu >= 0) {
     const GammaMatrix gamma = gamma_mu(mu);
     for (int s = 0; s < 2; ++s) {
@@ -156,10 +156,15 @@ Prolongator::Products Prolongator::products_with(const SpinorField& right, const
   }
   call.is_in_double = has_doubles;
   call.out = memory.data();
-  dispatch_unquantised(backend, columns_.precision(), aggregates_.lanes(),
-                       [&]<class Layout, class Storage>() {
-                         launch_aggregate_products<Layout, Storage>(call, SiteRange(aggregates_.groups()));
-                       });
+  for (int first = 0; first < int(subset.size()); first += sites_of_products) {
+    call.subset = sites.data() + first;
+    call.subset_count = std::min(sites_of_products, int(subset.size()) - first);
+    call.is_first = first == 0;
+    dispatch_unquantised(backend, columns_.precision(), aggregates_.lanes(),
+                         [&]<class Layout, class Storage>() {
+                           launch_aggregate_products<Layout, Storage>(call, SiteRange(aggregates_.groups()));
+                         });
+  }
   if (has_doubles) {
     memory.copy_to_host(products.values.data(), memory.bytes());
   } else {
@@ -173,11 +178,12 @@ Prolongator::Products Prolongator::products_with(const SpinorField& right, const
 DenseMatrix Prolongator::Products::matrix(int group, int lane) const {
   DenseMatrix m(rows);
   for (int column = 0; column < rows; ++column)
-    for (int row = 0; row < rows; ++row) {
+    for (int row = 0; row < (is_hermitian ? column + 1 : rows); ++row) {
       const size_t at =
           2 * ((size_t(group) * size_t(rows) + size_t(column)) * size_t(rows) + size_t(row)) * size_t(lanes) +
           size_t(lane);
       m.at(row, column) = {values[at], values[at + size_t(lanes)]};
+      if (is_hermitian && row < column) m.at(column, row) = std::conj(m.at(row, column));
     }
   return m;
 }

@@ -53,6 +53,7 @@ class Prolongator {
   /// [group][column][row][re, im][lane] of a matrix of products, and how kernels find sites.
   struct Products {
     int groups = 0, lanes = 0, rows = 0;
+    bool is_hermitian = false;  ///< then `values` lacks what lies below the diagonal
     std::vector<double> values;
     /// The matrix of the aggregate in a lane of a group, chirality blocks included.
     DenseMatrix matrix(int group, int lane) const;

@@ -15,15 +15,21 @@ struct AggregateProductsCall {
   AggregateTable aggregates;
   const int32_t* subset = nullptr;  ///< the sites of an aggregate that are summed over
   int subset_count = 0;
+  bool is_first = true;        ///< else what `out` has is added to
   RawField left[2], right[2];  ///< by parity
   int vectors = 0;
-  bool is_chiral = true;  ///< products of equal chiralities only; the others are left alone
-  int spin[2] = {2, 3};   ///< of h, where chiralities differ
-  double phase_re[2] = {1, 1}, phase_im[2] = {0, 0};
+  bool is_chiral = true;      ///< products of equal chiralities only; the others are left alone
+  bool is_hermitian = false;  ///< left is right: rows below the diagonal are left alone, but for some beside it
+  int spin[2] = {2, 3};       ///< of h, where chiralities differ
+  double phase_re[2] = {1, 1}, phase_im[2] = {0, 0};  ///< of h: 1, -1, i or -i
   bool is_in_double = true;  ///< sums, products and out are doubles; else they are numbers of the fields
   void* out =
       nullptr;  ///< [group][chirality, vector of right][chirality, vector of left][re, im][lane]: by columns
 };
+
+/// Sites that are summed at a time, before the next product is: all columns of that many sites stay in a
+/// core's own cache. The order of the sums hangs on it, so it is the same for all layouts.
+inline constexpr int sites_of_products = 16;
 
 /// Term: the numbers that are multiplied and summed.
 template <class Layout, class Storage, class Term>
@@ -31,7 +37,8 @@ class AggregateProducts {
  public:
   using Array = SiteArray<Layout, Storage, 24>;
   using Real = LaneReal<Term, Layout::lanes>;
-  static constexpr int width = 3;  ///< rows and columns of products at a time
+  /// Rows and columns of products at a time: as many as registers hold the sums of.
+  static constexpr int width = sizeof(Real) > 64 ? 2 : 3;
 
   explicit AggregateProducts(const AggregateProductsCall& call)
       : sites_{call.aggregates.sites},
@@ -40,7 +47,9 @@ class AggregateProducts {
         subset_count_{call.subset_count},
         vectors_{call.vectors},
         tiles_{(call.vectors + width - 1) / width},
+        is_first_{call.is_first},
         is_chiral_{call.is_chiral},
+        is_hermitian_{call.is_hermitian},
         out_{static_cast<Term*>(call.out)} {
     for (int i = 0; i < 2; ++i) {
       left_[i] = Array(call.left[i]);
@@ -60,57 +69,89 @@ class AggregateProducts {
     const int pair = slot / (tiles_ * tiles_);
     const int row_chirality = is_chiral_ ? pair : pair / 2, column_chirality = is_chiral_ ? pair : pair % 2;
     const int rows = slot / tiles_ % tiles_ * width, columns = slot % tiles_ * width;
-    Complex<Real> sum[width * width];
-    unroll<width * width>([&](auto i) TRELLIS_INLINE_LAMBDA { sum[i] = {Real(Term(0)), Real(Term(0))}; });
+    if (is_hermitian_ && rows > columns) return;
+    Sums sum;
+    start(sum, group, row_chirality, rows, column_chirality, columns);
+    if (row_chirality == column_chirality) {
+      add_sites<half_components>(sum, group, rows, half_components * row_chirality, columns,
+                                 half_components * row_chirality);
+    } else {
+      // Terms of spin s have the factor phase_s, or its conjugate: multiplications by it are exact.
+      for (int s = 0; s < 2; ++s) {
+        const Complex<Term> phase = phase_[s];
+        const Term sign = column_chirality == 1 ? Term(1) : Term(-1);
+        turn(sum, {phase.re, -sign * phase.im});
+        add_sites<half_components / 2>(sum, group, rows, 3 * (row_chirality == 1 ? spin_[s] : s), columns,
+                                       3 * (column_chirality == 1 ? spin_[s] : s));
+        turn(sum, {phase.re, sign * phase.im});
+      }
+    }
+    finish(sum, group, row_chirality, rows, column_chirality, columns);
+  }
+
+ private:
+  using Sums = Complex<Real>[width * width];
+
+  /// Adds the products of `numbers` components, from these on.
+  template <int numbers>
+  TRELLIS_SITE_FN void add_sites(Sums& sum, int group, int rows, int row_component, int columns,
+                                 int column_component) const {
     for (int s = 0; s < subset_count_; ++s) {
       const int32_t entry = sites_[size_t(group) * size_t(count_) + size_t(subset_[s])];
-      const Side left{left_[entry & 1], entry >> 1, rows, row_chirality, row_chirality != column_chirality};
-      const Side right{right_[entry & 1], entry >> 1, columns, column_chirality,
-                       row_chirality != column_chirality};
-      for (int k = 0; k < half_components; ++k) {
+      const Array &left = left_[entry & 1], &right = right_[entry & 1];
+      for (int k = 0; k < numbers; ++k) {
         Complex<Real> a[width], b[width];
         unroll<width>([&](auto i) TRELLIS_INLINE_LAMBDA {
-          a[i] = load(left, i, k);
-          b[i] = load(right, i, k);
+          a[i] = load(left, entry >> 1, rows + i, row_component + k);
+          b[i] = load(right, entry >> 1, columns + i, column_component + k);
         });
         unroll<width * width>(
             [&](auto i) TRELLIS_INLINE_LAMBDA { conj_mul_add(sum[i], a[i / width], b[i % width]); });
       }
     }
-    for (int i = 0; i < width; ++i)
-      for (int j = 0; j < width; ++j) {
-        if (rows + i >= vectors_ || columns + j >= vectors_) continue;
-        const size_t row = size_t(row_chirality * vectors_ + rows + i),
-                     column = size_t(column_chirality * vectors_ + columns + j), n = size_t(2 * vectors_);
-        Term* p = out_ + 2 * ((size_t(group) * n + column) * n + row) * Layout::lanes;
-        store_real(p, sum[width * i + j].re);
-        store_real(p + Layout::lanes, sum[width * i + j].im);
-      }
+  }
+  TRELLIS_SITE_FN Complex<Real> load(const Array& field, int block, int column, int component) const {
+    if (column >= vectors_) column = vectors_ - 1;
+    const typename Array::Real unit = field.load_unit(block, column);
+    return {convert_real<Term>(field.component(block, column, 2 * component, unit)),
+            convert_real<Term>(field.component(block, column, 2 * component + 1, unit))};
+  }
+  static TRELLIS_SITE_FN void turn(Sums& sum, const Complex<Term>& phase) {
+    const Complex<Real> factor{Real(phase.re), Real(phase.im)};
+    unroll<width * width>([&](auto i) TRELLIS_INLINE_LAMBDA { sum[i] = factor * sum[i]; });
   }
 
- private:
-  struct Side {
-    const Array& field;
-    int block, first, chirality;
-    bool is_projected;
-  };
-  /// Component k of column `i` of a side.
-  TRELLIS_SITE_FN Complex<Real> load(const Side& side, int i, int k) const {
-    const int column = side.first + i < vectors_ ? side.first + i : vectors_ - 1;
-    const bool is_turned = side.is_projected && side.chirality == 1;
-    const int component = is_turned ? 3 * spin_[k / 3] + k % 3 : half_components * side.chirality + k;
-    const typename Array::Real unit = side.field.load_unit(side.block, column);
-    const Complex<Real> z{
-        convert_real<Term>(side.field.component(side.block, column, 2 * component, unit)),
-        convert_real<Term>(side.field.component(side.block, column, 2 * component + 1, unit))};
-    if (!is_turned) return z;
-    const Complex<Term> phase = phase_[k / 3];
-    return Complex<Real>{Real(phase.re), Real(phase.im)} * z;
+  TRELLIS_SITE_FN Term* place(int group, int row_chirality, int row, int column_chirality, int column) const {
+    const size_t n = size_t(2 * vectors_), r = size_t(row_chirality * vectors_ + row),
+                 c = size_t(column_chirality * vectors_ + column);
+    return out_ + 2 * ((size_t(group) * n + c) * n + r) * Layout::lanes;
+  }
+  TRELLIS_SITE_FN void start(Sums& sum, int group, int row_chirality, int rows, int column_chirality,
+                             int columns) const {
+    unroll<width * width>([&](auto i) TRELLIS_INLINE_LAMBDA {
+      const int row = rows + i / width, column = columns + i % width;
+      sum[i] = {Real(Term(0)), Real(Term(0))};
+      if (!is_first_ && row < vectors_ && column < vectors_) {
+        const Term* p = place(group, row_chirality, row, column_chirality, column);
+        sum[i] = {load_real<Real>(p), load_real<Real>(p + Layout::lanes)};
+      }
+    });
+  }
+  TRELLIS_SITE_FN void finish(const Sums& sum, int group, int row_chirality, int rows, int column_chirality,
+                              int columns) const {
+    unroll<width * width>([&](auto i) TRELLIS_INLINE_LAMBDA {
+      const int row = rows + i / width, column = columns + i % width;
+      if (row < vectors_ && column < vectors_) {
+        Term* p = place(group, row_chirality, row, column_chirality, column);
+        store_real(p, sum[i].re);
+        store_real(p + Layout::lanes, sum[i].im);
+      }
+    });
   }
 
   const int32_t *sites_, *subset_;
   int count_, subset_count_, vectors_, tiles_;
-  bool is_chiral_;
+  bool is_first_, is_chiral_, is_hermitian_;
   Array left_[2], right_[2];
   int spin_[2];
   Complex<Term> phase_[2];

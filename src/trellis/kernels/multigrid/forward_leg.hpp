@@ -32,22 +32,34 @@ class ForwardLeg {
         mu_{call.mu} {}
 
   TRELLIS_SITE_FN void operator()(int block, int slot) const {
-    alignas(64) Storage numbers[24 * W];
-    for (int lane = 0; lane < W; ++lane) {
-      const int32_t entry = neighbours_[size_t(block) * W + size_t(lane)];
-      const Elements& from = entry & 1 ? ghosts_ : in_;
-      const int place = entry >> 1;
-      for (int i = 0; i < 24; ++i) numbers[i * W + lane] = *from.element(place / W, place % W, slot, i);
-    }
     Spinor<Real> psi;
     Real* p = reinterpret_cast<Real*>(&psi);
-    for (int i = 0; i < 24; ++i) p[i] = load_real<Real>(numbers + i * W);
+    const int32_t* entries = neighbours_ + size_t(block) * W;
+    if (W > 1 && is_one_block(entries)) {
+      const int from = (entries[0] >> 1) / W;
+      for (int i = 0; i < 24; ++i) p[i] = load_real<Real>(in_.element(from, 0, slot, i));
+    } else {
+      alignas(64) Storage numbers[24 * W];
+      for (int lane = 0; lane < W; ++lane) {
+        const Elements& from = entries[lane] & 1 ? ghosts_ : in_;
+        const int place = entries[lane] >> 1;
+        for (int i = 0; i < 24; ++i) numbers[i * W + lane] = *from.element(place / W, place % W, slot, i);
+      }
+      for (int i = 0; i < 24; ++i) p[i] = load_real<Real>(numbers + i * W);
+    }
     const ColorMatrix<Real> U = links_.load(block, mu_);
     unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { psi.s[s] = U * psi.s[s]; });
     out_.store(block, slot, psi);
   }
 
  private:
+  /// True where the neighbours are the lanes of one block of this rank, in their order.
+  static TRELLIS_SITE_FN bool is_one_block(const int32_t* entries) {
+    bool is = entries[0] % (2 * W) == 0;
+    for (int lane = 1; lane < W; ++lane) is = is && entries[lane] == entries[0] + 2 * lane;
+    return is;
+  }
+
   const int32_t* neighbours_;
   LinkView<Layout, Storage, 18> links_;
   Elements in_, ghosts_;
