@@ -103,7 +103,7 @@ function(trellis_add_folder name)
     set(slow_launches ${launches})
     list(FILTER slow_launches INCLUDE REGEX "${pattern}")
     # Coarse fields of multigrid have one lane; their kernels take the numbers of a site together.
-    list(FILTER slow_launches EXCLUDE REGEX "/(coarse_hop|linear_algebra|many_fields)\\.float\\.1\\.cpu")
+    list(FILTER slow_launches EXCLUDE REGEX "/(coarse_hop|coarse_transfer|linear_algebra|many_fields)\\.float\\.1\\.cpu")
     set_source_files_properties(${slow_launches} PROPERTIES COMPILE_OPTIONS "${trellis_slow_options}")
   endif()
   # More lanes than the registers hold, and the emulated GPU layout, are there for tests of the bits: no run

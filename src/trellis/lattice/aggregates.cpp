@@ -9,15 +9,19 @@ namespace trellis {
 
 namespace {
 
+int least_extent(AggregatesOf kind) { return kind == AggregatesOf::sites ? 2 : 1; }
+int wished_extent(AggregatesOf kind) { return kind == AggregatesOf::sites ? 4 : 2; }
+
 /// Extents of blocks in one direction: an even number of blocks on the lattice, and whole ones on a rank.
-bool is_legal(const Geometry& geometry, int mu, int extent) {
-  return extent >= 2 && geometry.local()[mu] % extent == 0 && geometry.lattice()[mu] / extent % 2 == 0;
+bool is_legal(const Geometry& geometry, int mu, int extent, AggregatesOf kind) {
+  return extent >= least_extent(kind) && geometry.local()[mu] % extent == 0 &&
+         geometry.lattice()[mu] / extent % 2 == 0;
 }
 
-std::vector<int> legal_extents(const Geometry& geometry, int mu) {
+std::vector<int> legal_extents(const Geometry& geometry, int mu, AggregatesOf kind) {
   std::vector<int> legal;
-  for (int extent = 2; extent <= geometry.local()[mu]; ++extent)
-    if (is_legal(geometry, mu, extent)) legal.push_back(extent);
+  for (int extent = 1; extent <= geometry.local()[mu]; ++extent)
+    if (is_legal(geometry, mu, extent, kind)) legal.push_back(extent);
   return legal;
 }
 
@@ -29,8 +33,9 @@ bool Aggregates::fit(const SiteLayout& layout, const Coord& block) {
   return true;
 }
 
-Aggregates::Aggregates(SiteLayoutPtr layout, const Coord& block) : layout_{std::move(layout)}, block_{block} {
-  const std::string error = block_error(layout_->geometry(), block);
+Aggregates::Aggregates(SiteLayoutPtr layout, const Coord& block, AggregatesOf kind)
+    : layout_{std::move(layout)}, block_{block} {
+  const std::string error = block_error(layout_->geometry(), block, kind);
   TRELLIS_REQUIRE(error.empty(), error);
   TRELLIS_REQUIRE(fit(*layout_, block), "aggregates of ", to_string(block),
                   " do not divide the sub-lattices of ", layout_->lanes(), " lanes, ",
@@ -87,37 +92,53 @@ std::vector<int32_t> Aggregates::all() const {
   return found;
 }
 
-std::string block_error(const Geometry& geometry, const Coord& block) {
+std::string block_error(const Geometry& geometry, const Coord& block, AggregatesOf kind) {
   for (int mu = 0; mu < Nd; ++mu) {
-    if (is_legal(geometry, mu, block[mu])) continue;
+    if (is_legal(geometry, mu, block[mu], kind)) continue;
     std::string legal;
-    for (const int extent : legal_extents(geometry, mu))
+    for (const int extent : legal_extents(geometry, mu, kind))
       legal += (legal.empty() ? "" : ", ") + std::to_string(extent);
-    return message("blocks of ", to_string(block), " do not suit the lattice ", to_string(geometry.lattice()),
-                   " over ranks ", to_string(geometry.grid().extents()), ": in the direction ", "xyzt"[mu],
-                   " a rank has whole blocks of at least 2 sites, and the lattice has an even number of "
-                   "blocks; legal extents there: ",
+    return message("blocks of ", to_string(block), " do not suit the ",
+                   kind == AggregatesOf::sites ? "lattice " : "coarse lattice ",
+                   to_string(geometry.lattice()), " over ranks ", to_string(geometry.grid().extents()),
+                   ": in the direction ", "xyzt"[mu], " a rank has whole blocks of at least ",
+                   kind == AggregatesOf::sites ? "2 sites" : "1 site",
+                   ", and the lattice has an even number of blocks; legal extents there: ",
                    legal.empty() ? "none" : legal);
   }
+  if (product(block) < 2)
+    return message("blocks of ", to_string(block), " have one site of the coarse lattice ",
+                   to_string(geometry.lattice()), " each: there is no coarser one");
   return {};
 }
 
-Coord choose_block(const Geometry& geometry) {
+std::optional<Coord> nearest_block(const Geometry& geometry, AggregatesOf kind) {
   Coord block{};
-  for (int mu = 0; mu < Nd; ++mu) {
-    const std::vector<int> legal = legal_extents(geometry, mu);
-    TRELLIS_REQUIRE(!legal.empty(), block_error(geometry, {0, 0, 0, 0}));
-    for (const int extent : legal)
-      if (block[mu] == 0 || std::abs(extent - 4) < std::abs(block[mu] - 4)) block[mu] = extent;
-  }
+  const int wished = wished_extent(kind);
+  for (int mu = 0; mu < Nd; ++mu)
+    for (const int extent : legal_extents(geometry, mu, kind))
+      if (block[mu] == 0 || std::abs(extent - wished) < std::abs(block[mu] - wished)) block[mu] = extent;
+  if (!block_error(geometry, block, kind).empty()) return std::nullopt;
   return block;
 }
 
-Coord legal_block(const Geometry& geometry, const Coord& wanted) {
-  if (wanted == Coord{0, 0, 0, 0}) return choose_block(geometry);
-  const std::string error = block_error(geometry, wanted);
+Coord choose_block(const Geometry& geometry, AggregatesOf kind) {
+  const std::optional<Coord> block = nearest_block(geometry, kind);
+  TRELLIS_REQUIRE(block.has_value(), block_error(geometry, {0, 0, 0, 0}, kind));
+  return *block;
+}
+
+Coord legal_block(const Geometry& geometry, const Coord& wanted, AggregatesOf kind) {
+  if (wanted == Coord{0, 0, 0, 0}) return choose_block(geometry, kind);
+  const std::string error = block_error(geometry, wanted, kind);
   TRELLIS_REQUIRE(error.empty(), error);
   return wanted;
+}
+
+Geometry coarse_geometry(const Geometry& geometry, const Coord& block) {
+  Coord extents = geometry.lattice();
+  for (int mu = 0; mu < Nd; ++mu) extents[mu] /= block[mu];
+  return Geometry(extents, geometry.grid(), geometry.rank());
 }
 
 }  // namespace trellis

@@ -5,16 +5,22 @@
 /// The lanes of a block of sites lie in as many aggregates, side by side: a group. Kernels go from group to
 /// group, through the sites of an aggregate in the order of their coordinates, so that sums over an aggregate
 /// do not depend on lanes or ranks.
+#include <optional>
+
 #include "trellis/lattice/site_layout.hpp"
 
 namespace trellis {
+
+/// Of lattice sites, with extents of at least 2; or of sites of a coarse lattice, whose aggregates may be one
+/// site wide in some directions.
+enum class AggregatesOf { sites, coarse_sites };
 
 class Aggregates {
  public:
   /// @param layout of the fine fields
   /// @param block extents of an aggregate
-  /// @pre fit(layout, block); the geometry has block_error(..) empty
-  Aggregates(SiteLayoutPtr layout, const Coord& block);
+  /// @pre fit(layout, block); the geometry has block_error(.., kind) empty
+  Aggregates(SiteLayoutPtr layout, const Coord& block, AggregatesOf kind = AggregatesOf::sites);
 
   /// True where the lanes of the layout lie in different aggregates, none of which is cut.
   static bool fit(const SiteLayout& layout, const Coord& block);
@@ -49,12 +55,17 @@ class Aggregates {
 };
 
 /// Why a lattice cannot be cut into aggregates of these extents, with the legal ones; empty where it can.
-std::string block_error(const Geometry& geometry, const Coord& block);
-/// The legal block that is nearest to 4^4 sites.
+std::string block_error(const Geometry& geometry, const Coord& block,
+                        AggregatesOf kind = AggregatesOf::sites);
+/// The legal block that is nearest to 4^4 sites, or to 2^4 of a coarse lattice; nothing where there is none.
+std::optional<Coord> nearest_block(const Geometry& geometry, AggregatesOf kind);
+/// The legal block that is nearest to 4^4 sites, or to 2^4 of a coarse lattice.
 /// @throws BadArgument: there is none
-Coord choose_block(const Geometry& geometry);
+Coord choose_block(const Geometry& geometry, AggregatesOf kind = AggregatesOf::sites);
 /// The wanted block, or where its extents are 0 the one that choose_block() takes.
 /// @throws BadArgument: the lattice cannot be cut like that
-Coord legal_block(const Geometry& geometry, const Coord& wanted);
+Coord legal_block(const Geometry& geometry, const Coord& wanted, AggregatesOf kind = AggregatesOf::sites);
+/// The geometry of the coarse lattice whose sites are the aggregates.
+Geometry coarse_geometry(const Geometry& geometry, const Coord& block);
 
 }  // namespace trellis

@@ -188,9 +188,21 @@ void CoarseMatrix::multiply_all(SiteField& out, const SiteField& in, bool is_dag
   }
 }
 
+void CoarseMatrix::forward_legs(SiteField& out, const SiteField& in,
+                                const std::function<void(int mu)>& use) const {
+  Halo neighbours(in, ghost_sites(in.subset()));
+  neighbours.exchange.exchange(in);
+  for (int mu = 0; mu < Nd; ++mu) {
+    for (int parity = 0; parity < 2; ++parity)
+      hop_from(neighbours, out, parity, in, nullptr, 1.0, false, forward_leg(mu));
+    use(mu);
+  }
+}
+
 void CoarseMatrix::hop_from(const Halo& neighbours, SiteField& out, int parity, const SiteField& in,
-                            const SiteField* add, double hop, bool is_dagger) const {
+                            const SiteField* add, double hop, bool is_dagger, unsigned legs_taken) const {
   CoarseHopCall call;
+  call.legs_taken = legs_taken;
   call.neighbours = neighbours.neighbours[parity].data();
   call.back_links = back_links_[parity].data();
   call.in = in.raw(1 - parity);

@@ -5,11 +5,13 @@
 ///
 /// F_mu(X) are the forward legs of D between neighbouring aggregates: four matrices a site are stored, and A
 /// with its inverse. D + delta + i mu gamma5 becomes D_c + delta + i mu g5 exactly (arXiv:1303.1377).
+#include <functional>
 #include <map>
 
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/field/halo/halo_exchange.hpp"
 #include "trellis/field/schur_operator.hpp"
+#include "trellis/kernels/multigrid/coarse_legs.hpp"
 
 namespace trellis {
 
@@ -46,6 +48,9 @@ class CoarseMatrix {
   /// out = add + A in, or A^-1 in. @pre out is not in
   void multiply(SiteField& out, int parity, const SiteField& in, const SiteField* add, bool is_inverse,
                 bool is_dagger) const;
+  /// For each direction mu: out(X) = F_mu(X) in(X + mu) on all sites, then use(mu), with one exchange for all
+  /// four. Its halo does not stay. @pre out is not in
+  void forward_legs(SiteField& out, const SiteField& in, const std::function<void(int mu)>& use) const;
   /// Of one hop to a parity from a field of the other one, of one A on a parity, and of D_c. Messages are
   /// those of this rank: where local extents are odd, ranks have unequal numbers of sites of a parity.
   Cost hop_cost(int parity, int columns) const;
@@ -57,7 +62,7 @@ class CoarseMatrix {
   const SiteHaloPtr& ghost_sites(Subset subset) const;
   Halo& halo(const SiteField& in) const;
   void hop_from(const Halo& neighbours, SiteField& out, int parity, const SiteField& in, const SiteField* add,
-                double hop, bool is_dagger) const;
+                double hop, bool is_dagger, unsigned legs_taken = all_legs) const;
   Cost hop_cost_without_halo(int columns) const;
   int vectors_;
   SiteField links_, diagonal_, inverse_;

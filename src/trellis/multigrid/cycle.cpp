@@ -3,6 +3,7 @@
 #include "trellis/base/clock.hpp"
 #include "trellis/multigrid/noise.hpp"
 #include "trellis/multigrid/schwarz.hpp"
+#include "trellis/solver/krylov_recipe.hpp"
 #include "trellis/solver/methods/deflated.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/gcr.hpp"
@@ -25,14 +26,29 @@ SolverSpec coarse_solver(const MultigridParams& params, double tolerance,
   return EvenOddSpec{gcr};
 }
 
-/// One P^dagger and one P, each with both parities of the coarse field moved between lanes and sites.
-Cost transfer_cost(const Prolongator& P, int columns) {
-  const Lattice& fine = *P.fine_lattice();
-  const double real = double(element_bytes(P.columns().precision()));
-  Cost cost = cost_of(double(fine.volume()) * 2 * 96 * P.vectors() * columns,
-                      double(fine.volume()) * real * 2 * 24 * (P.vectors() + columns));
-  cost.launches = 7;
-  return cost;
+/// What solves the operator of a level below the finest, loosely.
+std::unique_ptr<ApproximateInverse> solver_below(const std::vector<CycleLevel>& levels, size_t level,
+                                                 const std::shared_ptr<const Eigenvectors>& modes,
+                                                 const MultigridParams& params, CycleUse use, int columns,
+                                                 std::vector<MultigridProfile>* profiles) {
+  const OperatorCopies& D = *levels[level].op;
+  const double of_coarsest =
+      use == CycleUse::setup ? params.setup_coarse_tolerance : params.coarse_tolerance;
+  if (!levels[level].to_next) return coarse_solver(params, of_coarsest, modes)->inside(D, columns);
+  auto cycle = std::make_unique<MultigridCycle>(levels, level, modes, params, use, columns, profiles);
+  if (params.cycle == MultigridCycleKind::v) return cycle;
+  SolveLimits limits;
+  limits.tolerance = params.cycle_tolerance;
+  limits.max_iterations = params.cycle_length * (1 + params.cycle_restarts);
+  return one_run(std::make_unique<Gcr>(*D, columns, params.cycle_length, std::move(cycle), true), *D, columns,
+                 limits);
+}
+
+SolverSpec smoother_of(size_t level, const MultigridParams& params,
+                       CycleUse use) {
+  if (level > 0) return coarse_smoother(params.coarse_smoothing);
+  return smoother(params, params.smoothing,
+                  use == CycleUse::setup ? params.storage : *params.smoother_storage);
 }
 
 }  // namespace
@@ -49,6 +65,13 @@ SolverSpec smoother(const MultigridParams& params, int smoothing, Precision stor
   return EvenOddSpec{mr};
 }
 
+SolverSpec coarse_smoother(int steps) {
+  GcrSpec gcr;
+  gcr.iterations = gcr.restart_length = steps;
+  gcr.has_one_sum = true;
+  return EvenOddSpec{gcr};
+}
+
 void try_coarse_solve(const OperatorCopies& coarse, const MultigridParams& params, SolveCost& cost) {
   SiteField b = coarse->make_field(1), x = SiteField::like(b);
   fill_with_noise(b, params.seed, coarse_noise, all_columns(b));
@@ -58,25 +81,30 @@ void try_coarse_solve(const OperatorCopies& coarse, const MultigridParams& param
   solver->apply(b, x, cost);
 }
 
-TwoLevelCycle::TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse,
-                             const std::shared_ptr<const Eigenvectors>& modes, const MultigridParams& params,
-                             CycleUse use, int columns, MultigridProfile* profile)
-    : fine_{fine},
-      P_{P},
-      coarse_solver_{
-          coarse_solver(
-              params, use == CycleUse::setup ? params.setup_coarse_tolerance : params.coarse_tolerance, modes)
-              ->inside(coarse, columns)},
-      smoother_{smoother(params, params.smoothing,
-                         use == CycleUse::setup ? params.storage : *params.smoother_storage)
-                    ->inside(fine, columns)},
-      coarse_residual_{P.make_coarse_field(columns)},
-      coarse_solution_{SiteField::like(coarse_residual_)},
-      residual_{fine->make_field(columns)},
-      step_{SpinorField::like(residual_)},
-      profile_{profile} {}
+std::vector<CycleLevel> cycle_levels(const OperatorCopies& fine, const std::vector<OperatorCopies>& coarse,
+                                     const MultigridHierarchy& hierarchy) {
+  std::vector<CycleLevel> all{{&fine, &hierarchy.transfer(0)}};
+  for (int level = 1; level < hierarchy.levels(); ++level)
+    all.push_back({&coarse[size_t(level) - 1],
+                   level + 1 < hierarchy.levels() ? &hierarchy.transfer(level) : nullptr});
+  return all;
+}
 
-void TwoLevelCycle::apply(SpinorField& z, const SpinorField& r, SolveCost& cost) {
+MultigridCycle::MultigridCycle(const std::vector<CycleLevel>& levels, size_t level,
+                               const std::shared_ptr<const Eigenvectors>& modes,
+                               const MultigridParams& params, CycleUse use, int columns,
+                               std::vector<MultigridProfile>* profiles)
+    : fine_{*levels[level].op},
+      P_{*levels[level].to_next},
+      coarse_solver_{solver_below(levels, level + 1, modes, params, use, columns, profiles)},
+      smoother_{smoother_of(level, params, use)->inside(fine_, columns)},
+      coarse_residual_{P_.make_coarse_field(columns)},
+      coarse_solution_{SiteField::like(coarse_residual_)},
+      residual_{fine_->make_field(columns)},
+      step_{SpinorField::like(residual_)},
+      profile_{profiles ? &(*profiles)[level] : nullptr} {}
+
+void MultigridCycle::apply(SpinorField& z, const SpinorField& r, SolveCost& cost) {
   const Coefficients one(size_t(r.rhs()), 1.0);
   MultigridProfile nowhere, &profile = profile_ ? *profile_ : nowhere;
   Stopwatch watch;
@@ -93,7 +121,7 @@ void TwoLevelCycle::apply(SpinorField& z, const SpinorField& r, SolveCost& cost)
   coarse_solver_->apply(coarse_solution_, coarse_residual_, part_cost);
   book(profile.coarse);
   P_.prolong_to(z, coarse_solution_);
-  part_cost += transfer_cost(P_, r.rhs());
+  part_cost += P_.transfer_cost(r.rhs());
   book(profile.transfer);
   fine_->apply(residual_, z);
   combine(residual_, one, r, negative(one), residual_);

@@ -1,6 +1,7 @@
 #pragma once
-/// One multigrid cycle of two levels.
+/// One multigrid cycle.
 #include "trellis/multigrid/multigrid.hpp"
+#include "trellis/multigrid/transfer.hpp"
 #include "trellis/solver/operator_copies.hpp"
 
 namespace trellis {
@@ -9,18 +10,33 @@ namespace trellis {
 /// bits.
 enum class CycleUse { setup, solve };
 
-class TwoLevelCycle final : public ApproximateInverse {
+/// An operator, and the way from its level to the next one: null on the coarsest.
+struct CycleLevel {
+  const OperatorCopies* op;
+  const Transfer* to_next = nullptr;
+};
+
+/// The finest level and those below it, each with an operator. Everything given outlives the result.
+std::vector<CycleLevel> cycle_levels(const OperatorCopies& fine, const std::vector<OperatorCopies>& coarse,
+                                     const MultigridHierarchy& hierarchy);
+
+/// A cycle of one level and of all below it. Below the finest level, all but the coarsest are solved by
+/// flexible GCR with the cycle of their own as preconditioner (K-cycle), or pass through that cycle once
+/// (V-cycle).
+class MultigridCycle final : public ApproximateInverse {
  public:
-  /// For fields like those of `fine` with so many right-hand sides. Everything given outlives the cycle.
-  /// @param modes of the coarse even-odd system; may be null
-  TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse,
-                const std::shared_ptr<const Eigenvectors>& modes, const MultigridParams& params, CycleUse use,
-                int columns, MultigridProfile* profile = nullptr);
+  /// For fields like those of the level with so many right-hand sides. Everything given outlives the cycle.
+  /// @param levels the finest first, at least two @param level of this cycle, not the coarsest
+  /// @param modes of the even-odd system of the coarsest; may be null
+  /// @param profiles of all levels but the coarsest; may be null
+  MultigridCycle(const std::vector<CycleLevel>& levels, size_t level,
+                 const std::shared_ptr<const Eigenvectors>& modes, const MultigridParams& params,
+                 CycleUse use, int columns, std::vector<MultigridProfile>* profiles = nullptr);
   void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override;
 
  private:
   const OperatorCopies& fine_;
-  const Prolongator& P_;
+  const Transfer& P_;
   std::unique_ptr<ApproximateInverse> coarse_solver_, smoother_;
   SiteField coarse_residual_, coarse_solution_;
   SpinorField residual_, step_;
@@ -30,6 +46,9 @@ class TwoLevelCycle final : public ApproximateInverse {
 /// z ~ M^-1 r from zero by so many Schwarz cycles, or steps of even-odd minimal residual.
 /// @pre params is complete
 SolverSpec smoother(const MultigridParams& params, int smoothing, Precision storage);
+
+/// The same on a coarse level, by so many steps of GCR on its even-odd system.
+SolverSpec coarse_smoother(int steps);
 
 /// A coarse solve, for what it costs. Its right-hand side is the solution for a random one, and so rich in
 /// low modes as the residuals of a light quark are.

@@ -1,6 +1,7 @@
 #pragma once
-/// P^dagger M P for Wilson-type M.
+/// P^dagger M P for Wilson-type M, and for coarse operators.
 #include "trellis/multigrid/coarse_operator.hpp"
+#include "trellis/multigrid/coarse_prolongator.hpp"
 #include "trellis/multigrid/prolongator.hpp"
 #include "trellis/operator/wilson.hpp"
 
@@ -12,5 +13,10 @@ namespace trellis {
 CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P);
 /// The same with a field like P's columns to work in.
 CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P, SpinorField& workspace);
+
+/// The matrices of the next level, P^dagger D P, in the storage of P. Collective.
+/// @pre D has the storage of P's columns and their lattice, and P^dagger P = 1
+/// @throws NumericError: a diagonal matrix of them is singular, or nearly
+CoarseMatrixPtr galerkin_product(const CoarseMatrix& D, const CoarseProlongator& P);
 
 }  // namespace trellis

@@ -4,6 +4,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/field/storage/same_links.hpp"
 #include "trellis/multigrid/coarse_modes.hpp"
+#include "trellis/multigrid/cycle.hpp"
 #include "trellis/multigrid/multigrid_setup.hpp"
 #include "trellis/multigrid/remedy.hpp"
 #include "trellis/solver/krylov_recipe.hpp"
@@ -26,16 +27,11 @@ constexpr int modes_by_rule = 8;
 /// storage or site order.
 class BoundCycle final : public ApproximateInverse {
  public:
-  BoundCycle(MultigridPtr multigrid, MultigridProfile& profile, const LinearOperator& A, int columns)
+  BoundCycle(MultigridPtr multigrid, std::vector<MultigridProfile>& profiles, const LinearOperator& A,
+             int columns)
       : multigrid_{std::move(multigrid)},
-        cycle_{multigrid_->fine(),
-               multigrid_->prolongator(),
-               multigrid_->coarse_operator(),
-               multigrid_->coarse_modes(),
-               multigrid_->params(),
-               CycleUse::solve,
-               columns,
-               &profile} {
+        cycle_{multigrid_->cycle_levels(), 0, multigrid_->coarse_modes(), multigrid_->params(),
+               CycleUse::solve, columns, &profiles} {
     const SpinorField probe = A.make_field(1), &own = multigrid_->prolongator().columns();
     if (probe.layout_ptr() == own.layout_ptr() && probe.precision() == own.precision()) return;
     residual_.emplace(multigrid_->fine()->make_field(columns));
@@ -52,7 +48,7 @@ class BoundCycle final : public ApproximateInverse {
 
  private:
   MultigridPtr multigrid_;
-  TwoLevelCycle cycle_;
+  MultigridCycle cycle_;
   std::optional<SpinorField> residual_, step_;
 };
 
@@ -100,19 +96,41 @@ MultigridSmoother smoother_by_name(const std::string& name) {
   throw BadArgument(message("multigrid has the smoothers auto, sap and mr, not ", name));
 }
 
-Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix,
-                     std::shared_ptr<const Prolongator> prolongator, CoarseMatrixPtr coarse,
+const char* name_of(MultigridCycleKind cycle) { return cycle == MultigridCycleKind::k ? "k" : "v"; }
+
+MultigridCycleKind cycle_by_name(const std::string& name) {
+  for (const auto cycle : {MultigridCycleKind::k, MultigridCycleKind::v})
+    if (name == name_of(cycle)) return cycle;
+  throw BadArgument(message("multigrid has the cycles k and v, not ", name));
+}
+
+namespace {
+std::vector<OperatorCopies> copies_in_solves(const MultigridHierarchy& hierarchy,
+                                             const MultigridParams& params) {
+  std::vector<OperatorCopies> copies;
+  for (int level = 1; level < hierarchy.levels(); ++level)
+    copies.emplace_back(
+        LinearOperatorPtr(std::make_shared<CoarseOperator>(in_solves(hierarchy.matrix(level), params))));
+  return copies;
+}
+}  // namespace
+
+Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix, MultigridHierarchy hierarchy,
                      MultigridSetupReport report)
     : params_{std::move(params)},
       matrix_{std::move(matrix)},
-      prolongator_{std::move(prolongator)},
-      coarse_{std::move(coarse)},
+      hierarchy_{std::move(hierarchy)},
       report_{std::move(report)},
-      built_{coarse_},
+      built_{hierarchy_},
       built_at_{matrix_->params()},
       fine_copies_{LinearOperatorPtr(std::make_shared<WilsonOperator>(matrix_))},
-      coarse_copies_{LinearOperatorPtr(std::make_shared<CoarseOperator>(in_solves(coarse_, params_)))},
+      coarse_copies_{copies_in_solves(hierarchy_, params_)},
+      profiles_{std::make_shared<std::vector<MultigridProfile>>(size_t(levels()) - 1)},
       coarse_modes_{make_coarse_modes()} {}
+
+std::vector<CycleLevel> Multigrid::cycle_levels() const {
+  return trellis::cycle_levels(fine_copies_, coarse_copies_, hierarchy_);
+}
 
 /// The rule has a trial: a coarse solve of a random vector.
 std::shared_ptr<const Eigenvectors> Multigrid::make_coarse_modes() {
@@ -120,13 +138,14 @@ std::shared_ptr<const Eigenvectors> Multigrid::make_coarse_modes() {
   int count = params_.coarse_modes;
   if (count == MultigridParams::by_rule) {
     SolveCost trial;
-    const double one = coarse_operator().schur(SchurForm::symmetric)->cost(1).flops;
-    try_coarse_solve(coarse_operator(), params_, trial);
+    const OperatorCopies& coarsest = coarse_copies_.back();
+    const double one = coarsest.schur(SchurForm::symmetric)->cost(1).flops;
+    try_coarse_solve(coarsest, params_, trial);
     count = trial.flops > long_coarse_solve * one ? modes_by_rule : 0;
     report_.cost += trial;
   }
   if (count <= 0) return nullptr;
-  const auto found = find_coarse_modes(coarse_, count, params_.seed, report_.cost);
+  const auto found = find_coarse_modes(hierarchy_.matrix(levels() - 1), count, params_.seed, report_.cost);
   report_.seconds_of_coarse_modes = watch.seconds();
   return found;
 }
@@ -136,13 +155,15 @@ MultigridPtr Multigrid::make(const WilsonOperator& M, const MultigridParams& par
 }
 
 std::string Multigrid::name() const {
-  return message("multigrid of two levels with ", params_.vectors, " vectors on blocks of ",
+  const char* const numbers[] = {"two", "three", "four"};
+  const std::string count = levels() <= 4 ? numbers[levels() - 2] : std::to_string(levels());
+  return message("multigrid of ", count, " levels with ", params_.vectors, " vectors on blocks of ",
                  to_string(params_.block), " for ", WilsonOperator(matrix_).name());
 }
 
 void Multigrid::require_belong_to(const LinearOperator& A) const {
   const WilsonMatrix& M = *wilson_operator(A).matrix();
-  TRELLIS_REQUIRE(A.domain_lattice() == prolongator_->fine_lattice(), "the ", name(),
+  TRELLIS_REQUIRE(A.domain_lattice() == prolongator().fine_lattice(), "the ", name(),
                   " lives on another lattice than ", A.name());
   TRELLIS_REQUIRE(are_alike(without_masses(M.params()), without_masses(matrix_->params())), "the ", name(),
                   " was made for another clover coefficient, anisotropy or boundary than ", A.name(), " has");
@@ -156,17 +177,16 @@ MultigridPtr Multigrid::at(const WilsonOperator& M) const {
   const WilsonParams &wanted = M.matrix()->params(), &own = matrix_->params();
   if (are_alike(wanted, own)) return shared_from_this();
   if (shifted_ && are_alike(wanted, shifted_->matrix_->params())) return shifted_;
-  const CoarseMatrixPtr coarse =
+  const MultigridHierarchy hierarchy =
       are_alike(wanted, built_at_)
           ? built_
-          : built_->shifted(wanted.mass - built_at_.mass, wanted.twisted_mass - built_at_.twisted_mass);
+          : built_.shifted(wanted.mass - built_at_.mass, wanted.twisted_mass - built_at_.twisted_mass);
   const auto matrix = std::make_shared<WilsonMatrix>(*matrix_->gauge_field(), wanted, matrix_->choice());
-  const auto shifted =
-      std::shared_ptr<Multigrid>(new Multigrid(params_, matrix, prolongator_, coarse, report_));
+  const auto shifted = std::shared_ptr<Multigrid>(new Multigrid(params_, matrix, hierarchy, report_));
   shifted->coefficients_ = coefficients_;
   shifted->built_ = built_;
   shifted->built_at_ = built_at_;
-  shifted->profile_ = profile_;
+  shifted->profiles_ = profiles_;
   shifted_ = shifted;
   return shifted_;
 }
@@ -177,7 +197,7 @@ PreparedPtr Multigrid::updated(const LinearOperatorPtr& A) const {
 
 std::unique_ptr<ApproximateInverse> Multigrid::cycle(const LinearOperator& A, int columns) const {
   const MultigridPtr own = at(wilson_operator(A));
-  return std::make_unique<BoundCycle>(own, *own->profile_, A, columns);
+  return std::make_unique<BoundCycle>(own, *own->profiles_, A, columns);
 }
 
 namespace {

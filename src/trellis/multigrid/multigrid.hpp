@@ -6,8 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "trellis/multigrid/coarse_operator.hpp"
-#include "trellis/multigrid/prolongator.hpp"
+#include "trellis/multigrid/hierarchy.hpp"
 #include "trellis/operator/wilson.hpp"
 #include "trellis/solver/eigen/eigenvectors.hpp"
 #include "trellis/solver/operator_copies.hpp"
@@ -23,9 +22,30 @@ enum class MultigridSmoother { by_rule, schwarz, minimal_residual };
 const char* name_of(MultigridSmoother smoother);
 MultigridSmoother smoother_by_name(const std::string& name);
 
+/// What a level between the finest and the coarsest does with a residual: flexible GCR with its own cycle as
+/// preconditioner, or one cycle (for comparison).
+enum class MultigridCycleKind { k, v };
+/// "k" and "v". @throws BadArgument: another name
+const char* name_of(MultigridCycleKind cycle);
+MultigridCycleKind cycle_by_name(const std::string& name);
+
 struct MultigridParams {
   Coord block{0, 0, 0, 0};  ///< extents of aggregates; 0: the legal ones that are nearest to 4
   int vectors = 20;         ///< test vectors
+  /// Lattices, the finest one included; by_rule_of_levels: three where the second has more than 4096 sites and
+  /// blocks of at least 8, else two.
+  int levels = by_rule_of_levels;
+  static constexpr int by_rule_of_levels = 0;
+  /// Of the second lattice and those below, but for the coarsest: aggregates of coarse sites, and test vectors.
+  /// What is not given: the legal extents nearest to 2, and about 1.4 times the vectors of the level above.
+  std::vector<Coord> coarse_blocks;
+  std::vector<int> coarse_vectors;
+  int coarse_smoothing = 4;  ///< steps of GCR on the even-odd system of these levels
+  int coarse_sweeps = 2;     ///< of their set-up, with the cycle of the level
+  MultigridCycleKind cycle = MultigridCycleKind::k;
+  /// Of the flexible GCR of a K-cycle: steps until it restarts, restarts at most, and its tolerance.
+  int cycle_length = 5, cycle_restarts = 2;
+  double cycle_tolerance = 0.1;
   int sweeps = 3;           ///< of the set-up with the present cycle
   MultigridSmoother smoother = MultigridSmoother::by_rule;
   int smoothing = 0;         ///< Schwarz cycles, or steps of minimal residual; 0: 3 of those, 6 of these
@@ -47,6 +67,16 @@ struct MultigridParams {
   bool operator==(const MultigridParams&) const = default;
 };
 
+/// What set-up did on a level between the finest and the coarsest.
+struct MultigridLevelReport {
+  std::vector<double> residual;  ///< mean |D v| / |v| of its test vectors at first and after each sweep
+  double worst_residual = 0;     ///< of a single vector, at the end
+  double condition = 0;          ///< largest estimate of a diagonal matrix of the next level
+  double seconds = 0;            ///< of the last time that it was set up
+
+  bool operator==(const MultigridLevelReport&) const = default;
+};
+
 /// What set-up did.
 struct MultigridSetupReport {
   std::vector<double> residual;  ///< mean |M v| / |v| of the test vectors at first and after each sweep
@@ -56,11 +86,13 @@ struct MultigridSetupReport {
   double seconds_of_smoothing = 0, seconds_of_sweeps = 0, seconds_of_orthonormalisation = 0,
          seconds_of_coarse_operator = 0;
   double seconds_of_coarse_modes = 0;  ///< a part of `seconds`; those of shifts are not
+  double seconds_of_coarse_levels = 0;  ///< of the set-ups of all levels below the second lattice
+  std::vector<MultigridLevelReport> coarse_levels;  ///< the second lattice and on, but for the coarsest
   std::vector<std::string> notes;      ///< what was mended on the way, a sentence each
   Cost cost;
 };
 
-/// What the cycles of solves took, seconds on this rank.
+/// What the cycles of one level took in solves, seconds on this rank.
 struct MultigridProfile {
   struct Part {
     double seconds = 0;
@@ -68,8 +100,10 @@ struct MultigridProfile {
   };
   int64_t cycles = 0;
   int64_t columns = 0;                        ///< summed over cycles
-  Part transfer, coarse, residual, smoother;  ///< P and P^dagger, D_c^-1, r - M x, smoother
+  Part transfer, coarse, residual, smoother;  ///< P and P^dagger, D_c^-1 with all levels below, r - M x, smoother
 };
+
+struct CycleLevel;  // cycle.hpp
 
 class Multigrid final : public Prepared, public std::enable_shared_from_this<Multigrid> {
  public:
@@ -90,45 +124,49 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   void require_belong_to(const LinearOperator& A) const override;
   /// For links that have moved a little: one sweep from the present vectors. @pre A is a WilsonOperator
   PreparedPtr updated(const LinearOperatorPtr& A) const override;
-  size_t memory() const override { return prolongator_->bytes() + coarse_->bytes(); }
+  size_t memory() const override { return hierarchy_.bytes(); }
 
-  /// The operator and its coarse operator with all that solvers make of them.
+  /// The operator, and that of each level below (the second lattice has the level 1), with all that solvers
+  /// make of them.
   const OperatorCopies& fine() const { return fine_copies_; }
-  const OperatorCopies& coarse_operator() const { return coarse_copies_; }
-  /// Null where there are none.
+  const OperatorCopies& coarse_operator(int level = 1) const { return coarse_copies_[size_t(level) - 1]; }
+  int levels() const { return hierarchy_.levels(); }
+  /// As a cycle goes through them.
+  std::vector<CycleLevel> cycle_levels() const;
+  /// Of the coarsest level; null where there are none.
   const std::shared_ptr<const Eigenvectors>& coarse_modes() const { return coarse_modes_; }
 
   /// One cycle for A, in A's storage.
   std::unique_ptr<ApproximateInverse> cycle(const LinearOperator& A, int columns) const;
 
   const MultigridParams& params() const { return params_; }
-  /// Of all solves so far, with those of shifted operators.
-  const MultigridProfile& profile() const { return *profile_; }
+  /// Of all solves so far, with those of shifted operators; of all levels but the coarsest.
+  const MultigridProfile& profile(int level = 0) const { return (*profiles_)[size_t(level)]; }
   const MultigridSetupReport& report() const { return report_; }
-  const Prolongator& prolongator() const { return *prolongator_; }
+  const MultigridHierarchy& hierarchy() const { return hierarchy_; }
+  const Prolongator& prolongator() const { return *hierarchy_.prolongator; }
   /// c with v_k = P c_k of the test vectors v_k of which P was made.
   const std::shared_ptr<const SiteField>& coefficients() const { return coefficients_; }
-  const CoarseMatrixPtr& coarse() const { return coarse_; }
   const WilsonMatrixPtr& matrix() const { return matrix_; }
   /// The parameters for which the coarse operator was built; at() shifts it from there.
   const WilsonParams& built_at() const { return built_at_; }
 
  private:
   friend class MultigridSetup;
-  Multigrid(MultigridParams params, WilsonMatrixPtr matrix, std::shared_ptr<const Prolongator> prolongator,
-            CoarseMatrixPtr coarse, MultigridSetupReport report);
+  Multigrid(MultigridParams params, WilsonMatrixPtr matrix, MultigridHierarchy hierarchy,
+            MultigridSetupReport report);
   MultigridParams params_;
   WilsonMatrixPtr matrix_;  ///< in the storage and the site order of the prolongator
-  std::shared_ptr<const Prolongator> prolongator_;
-  CoarseMatrixPtr coarse_;
+  MultigridHierarchy hierarchy_;
   MultigridSetupReport report_;
   std::shared_ptr<const SiteField> coefficients_;
-  CoarseMatrixPtr built_;  ///< coarse_ before shifts
+  MultigridHierarchy built_;  ///< hierarchy_ before shifts
   WilsonParams built_at_;
-  OperatorCopies fine_copies_, coarse_copies_;  ///< made once for all cycles
+  OperatorCopies fine_copies_;  ///< and those of all levels below, made once for all cycles
+  std::vector<OperatorCopies> coarse_copies_;
   std::shared_ptr<const Eigenvectors> make_coarse_modes();
   std::shared_ptr<const Eigenvectors> coarse_modes_;
-  std::shared_ptr<MultigridProfile> profile_ = std::make_shared<MultigridProfile>();
+  std::shared_ptr<std::vector<MultigridProfile>> profiles_;
   mutable std::shared_ptr<const Multigrid> shifted_;  ///< the last that at() made
 };
 using MultigridPtr = std::shared_ptr<const Multigrid>;

@@ -12,9 +12,11 @@
 #include "trellis/field/many_fields.hpp"
 #include "trellis/field/storage/memory_layout.hpp"
 #include "trellis/field/storage/on_host.hpp"
+#include "trellis/multigrid/coarse_setup.hpp"
 #include "trellis/multigrid/galerkin.hpp"
 #include "trellis/multigrid/noise.hpp"
 #include "trellis/multigrid/schwarz.hpp"
+#include "trellis/multigrid/test_vectors.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis {
@@ -24,10 +26,12 @@ namespace {
 /// Passes over random vectors, with so many steps of minimal residual each, or so many Schwarz cycles.
 constexpr int first_steps[] = {4, 8, 12}, first_cycles[] = {1, 2, 3};
 constexpr int vectors_at_a_time = 4;
-/// So often vectors of which no coarse operator can be made are replaced.
-constexpr int most_replacements = 3;
-/// What a column keeps at least of its |v|^2 beside the columns before it, in each aggregate.
-constexpr double least_independent = 1e-9;
+/// By the rule, the second lattice has more sites than these where there is a third, with blocks of at least so
+/// many; test vectors of a level are so many times those of the one above.
+constexpr int64_t sites_of_two_levels = 4096, least_coarse_block = 8;
+constexpr double vectors_of_level_above = 1.4;
+/// Sweeps of levels below the second lattice while the vectors of the finest are still being improved.
+constexpr int early_coarse_sweeps = 1;
 
 /// M in the storage of the multigrid, with as many lanes as aggregates can lie side by side.
 WilsonMatrixPtr in_fitting_lanes(const WilsonMatrix& M, const MultigridParams& params) {
@@ -64,6 +68,40 @@ void choose_smoother(MultigridParams& params, const WilsonMatrix& M) {
                                   : Precision::half_precision;
 }
 
+/// @param second geometry of the second lattice
+void choose_levels(MultigridParams& params, Geometry second) {
+  TRELLIS_REQUIRE(params.levels == MultigridParams::by_rule_of_levels || params.levels >= 2,
+                  "multigrid has 2 levels or more, not ", params.levels);
+  TRELLIS_REQUIRE(params.coarse_smoothing >= 1, "a coarse level needs smoothing, not ",
+                  params.coarse_smoothing, " steps of it");
+  const size_t given = std::max(params.coarse_blocks.size(), params.coarse_vectors.size());
+  if (params.levels == MultigridParams::by_rule_of_levels) {
+    const auto block = nearest_block(second, AggregatesOf::coarse_sites);
+    const bool is_large = second.volume() > sites_of_two_levels;
+    params.levels = given > 0                                                ? int(given) + 2
+                    : is_large && block && product(*block) >= least_coarse_block ? 3
+                                                                             : 2;
+  }
+  const size_t coarsenings = size_t(params.levels) - 2;
+  TRELLIS_REQUIRE(given <= coarsenings, "multigrid of ", params.levels, " levels has blocks and vectors of ",
+                  coarsenings, " coarse lattices, not of ", given);
+  params.coarse_blocks.resize(coarsenings, Coord{0, 0, 0, 0});
+  params.coarse_vectors.resize(coarsenings, 0);
+  int above = params.vectors;
+  for (size_t i = 0; i < coarsenings; ++i) {
+    Coord& block = params.coarse_blocks[i];
+    block = legal_block(second, block, AggregatesOf::coarse_sites);
+    int& vectors = params.coarse_vectors[i];
+    TRELLIS_REQUIRE(vectors >= 0 && vectors <= most_vectors, "a level of multigrid has 1 to ", most_vectors,
+                    " vectors, not ", vectors);
+    if (vectors == 0)
+      vectors = std::min({int(std::lround(vectors_of_level_above * above)), most_vectors,
+                          int(product(block)) * above});
+    above = vectors;
+    second = coarse_geometry(second, block);
+  }
+}
+
 MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
   if (!launches_can_be_cut(M.choice().backend))
     throw NotAvailable(message("multigrid is set up on CPUs so far, and this operator's fields lie on ",
@@ -74,23 +112,8 @@ MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
   TRELLIS_REQUIRE(params.smoothing >= 0, "multigrid needs smoothing, not ", params.smoothing, " steps of it");
   params.block = legal_block(M.lattice().geometry(), params.block);
   choose_smoother(params, M);
+  choose_levels(params, coarse_geometry(M.lattice().geometry(), params.block));
   return params;
-}
-
-SpinorField with_columns(const SpinorField& like, int columns) {
-  FieldSpec spec = like.spec();
-  spec.rhs = columns;
-  return {like.lattice_ptr(), spec};
-}
-
-void normalise(SpinorField& vectors) {
-  Coefficients inverse;
-  for (const double norm2 : norm2_each(vectors)) {
-    if (!(norm2 > 0) || !std::isfinite(norm2))
-      throw NumericError("the set-up of multigrid: a test vector has vanished or is not finite");
-    inverse.push_back(1 / std::sqrt(norm2));
-  }
-  combine(vectors, inverse, vectors, Coefficients(inverse.size(), 0.0), vectors);
 }
 
 }  // namespace
@@ -142,10 +165,13 @@ void MultigridSetup::orthogonalise(SpinorField& vectors) {
 
 void MultigridSetup::improve(SpinorField& vectors) {
   const Stopwatch watch;
-  const OperatorCopies coarse{LinearOperatorPtr(std::make_shared<CoarseOperator>(coarse_))};
+  const MultigridHierarchy present = hierarchy();
+  std::vector<OperatorCopies> coarse;
+  for (int level = 1; level < present.levels(); ++level)
+    coarse.emplace_back(LinearOperatorPtr(std::make_shared<CoarseOperator>(present.matrix(level))));
+  const std::vector<CycleLevel> levels = cycle_levels(fine_, coarse, present);
   replace_in_parts(vectors, [&](int columns) {
-    return std::make_unique<TwoLevelCycle>(fine_, *prolongator_, coarse, nullptr, params_, CycleUse::setup,
-                                           columns);
+    return std::make_unique<MultigridCycle>(levels, 0, nullptr, params_, CycleUse::setup, columns);
   });
   report_.seconds_of_sweeps += watch.seconds();
 }
@@ -156,21 +182,12 @@ SpinorField& MultigridSetup::workspace() {
 }
 
 void MultigridSetup::record_residuals(const SpinorField& vectors) {
-  double sum = 0, worst = 0;
-  SpinorField& image = workspace();
-  fine_->apply(image, vectors);
-  cost_.add_applications(*fine_, vectors.rhs(), 1);
-  const Coefficients image2 = norm2_each(image), norm2 = norm2_each(vectors);
-  for (size_t i = 0; i < image2.size(); ++i) {
-    const double ratio = std::sqrt(image2[i] / norm2[i]);
-    sum += ratio;
-    worst = std::max(worst, ratio);
-  }
-  report_.residual.push_back(sum / double(image2.size()));
-  report_.worst_residual = worst;
+  const VectorResiduals found = residuals_of(*fine_, vectors, workspace(), cost_);
+  report_.residual.push_back(found.mean);
+  report_.worst_residual = found.worst;
 }
 
-void MultigridSetup::build(SpinorField& vectors) {
+void MultigridSetup::build(SpinorField& vectors, int coarse_sweeps) {
   for (int replacements = 0;; ++replacements) {
     std::vector<int> faulty = orthonormalise(vectors);
     if (faulty.empty()) {
@@ -187,6 +204,10 @@ void MultigridSetup::build(SpinorField& vectors) {
   coefficients_ = std::make_shared<SiteField>(prolongator_->make_coarse_field(vectors.rhs()));
   prolongator_->restrict_to(*coefficients_, vectors);
   record_residuals(vectors);
+  if (params_.levels == 2) return;
+  const Stopwatch watch;
+  coarser_ = CoarseSetup(coarse_, 1, params_, report_, cost_).from_vectors(*coefficients_, coarse_sweeps);
+  report_.seconds_of_coarse_levels += watch.seconds();
 }
 
 /// The vectors that depend on others; with none of them P is ready.
@@ -231,13 +252,13 @@ void MultigridSetup::sweep(SpinorField& vectors, int sweeps) {
   for (int i = 0; i < sweeps; ++i) {
     orthogonalise(vectors);
     improve(vectors);
-    build(vectors);
+    build(vectors, i + 1 < sweeps ? early_coarse_sweeps : params_.coarse_sweeps);
   }
 }
 
 MultigridPtr MultigridSetup::finish(const Stopwatch* watch) {
   report_.cost += cost_;
-  const std::shared_ptr<Multigrid> made(new Multigrid(params_, matrix_, prolongator_, coarse_, report_));
+  const std::shared_ptr<Multigrid> made(new Multigrid(params_, matrix_, hierarchy(), report_));
   made->coefficients_ = coefficients_;
   if (watch) made->report_.seconds = watch->seconds();  // the low modes are a part of it
   return made;
@@ -249,7 +270,7 @@ MultigridPtr MultigridSetup::from_noise() {
   fill_with_noise(vectors, params_.seed, noises_, all_columns(vectors));
   normalise(vectors);
   smooth(vectors);
-  build(vectors);
+  build(vectors, params_.sweeps > 0 ? early_coarse_sweeps : params_.coarse_sweeps);
   sweep(vectors, params_.sweeps);
   return finish(&watch);
 }
@@ -258,7 +279,7 @@ MultigridPtr MultigridSetup::from_vectors(const SpinorField& given, int sweeps) 
   const Stopwatch watch;
   SpinorField vectors = operator_->make_field(given.rhs());
   convert(vectors, given);
-  build(vectors);
+  build(vectors, sweeps > 0 ? early_coarse_sweeps : params_.coarse_sweeps);
   sweep(vectors, sweeps);
   return finish(&watch);
 }
@@ -270,11 +291,21 @@ MultigridPtr MultigridSetup::from_vectors_of(const Multigrid& other, int sweeps)
 }
 
 MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&, SiteField&)>& fill,
+                                          const std::function<void(int level, SiteField&)>& fill_coarse,
                                           MultigridSetupReport report) {
   prolongator_ = std::make_shared<Prolongator>(operator_->make_field(1), params_.block, params_.vectors);
   coefficients_ = std::make_shared<SiteField>(prolongator_->make_coarse_field(params_.vectors));
   fill(prolongator_->columns(), *coefficients_);
   coarse_ = galerkin_product(*matrix_, *prolongator_);
+  CoarseMatrixPtr upper = coarse_;
+  for (int level = 1; level + 1 < params_.levels; ++level) {
+    const auto P = std::make_shared<CoarseProlongator>(CoarseOperator(upper).make_field(),
+                                                       params_.coarse_blocks[size_t(level) - 1],
+                                                       params_.coarse_vectors[size_t(level) - 1]);
+    fill_coarse(level, P->columns());
+    upper = galerkin_product(*upper, *P);
+    coarser_.push_back({P, upper});
+  }
   report_ = std::move(report);
   report_.condition = coarse_->condition();
   return finish(nullptr);
@@ -284,7 +315,7 @@ MultigridPtr MultigridSetup::with_coarse_space_of(const Multigrid& other) {
   MultigridParams without_modes = params_;  // those of D_c are known
   without_modes.coarse_modes = 0;
   const std::shared_ptr<Multigrid> made(
-      new Multigrid(without_modes, matrix_, other.prolongator_, other.coarse_, other.report_));
+      new Multigrid(without_modes, matrix_, other.hierarchy_, other.report_));
   made->params_ = params_;
   made->coarse_modes_ = other.coarse_modes_;
   made->coefficients_ = other.coefficients_;

@@ -19,8 +19,11 @@ class MultigridSetup {
   /// block to block they have nothing to do with each other, and are no low modes.
   MultigridPtr from_vectors_of(const Multigrid& other, int sweeps);
   /// The columns of P as another set-up left them: they are not made orthonormal again.
-  /// @param fill sets the columns, and the coefficients of the test vectors; @param report of that set-up
+  /// @param fill sets the columns, and the coefficients of the test vectors
+  /// @param fill_coarse sets the columns between the level, 1 for the second lattice, and the one below
+  /// @param report of that set-up
   MultigridPtr from_columns(const std::function<void(SpinorField&, SiteField&)>& fill,
+                            const std::function<void(int level, SiteField&)>& fill_coarse,
                             MultigridSetupReport report);
   /// P and D_c of links from which these have moved a little, as they are: smoother and residuals are those
   /// of these links.
@@ -30,8 +33,9 @@ class MultigridSetup {
   void smooth(SpinorField& vectors);
   void orthogonalise(SpinorField& vectors);
   void improve(SpinorField& vectors);
-  /// P and D_c; vectors of which they cannot be made are replaced by smoothed noise.
-  void build(SpinorField& vectors);
+  /// P and D_c, and all levels below with so many sweeps of their own; vectors of which P and D_c cannot be
+  /// made are replaced by smoothed noise.
+  void build(SpinorField& vectors, int coarse_sweeps);
   std::vector<int> orthonormalise(const SpinorField& vectors);
   bool has_coarse_operator();
   void replace(SpinorField& vectors, const std::vector<int>& numbers);
@@ -42,6 +46,7 @@ class MultigridSetup {
   template <class Make>
   void replace_in_parts(SpinorField& vectors, const Make& make);
   void record_residuals(const SpinorField& vectors);
+  MultigridHierarchy hierarchy() const { return {prolongator_, coarse_, coarser_}; }
   /// A field like the test vectors, once there is a P.
   SpinorField& workspace();
 
@@ -53,6 +58,7 @@ class MultigridSetup {
   std::shared_ptr<SiteField> coefficients_;  ///< v_k = P c_k
   uint32_t noises_ = 0;                      ///< so often vectors were replaced: each time by other noise
   CoarseMatrixPtr coarse_;
+  std::vector<CoarserLevel> coarser_;
   DenseMatrix gram_;  ///< products of the test vectors of which P is made
   std::optional<SpinorField> image_;
   MultigridSetupReport report_;

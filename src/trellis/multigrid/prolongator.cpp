@@ -124,6 +124,13 @@ void Prolongator::prolong_to(SpinorField& fine, const SiteField& coarse) const {
   }
 }
 
+Cost Prolongator::transfer_cost(int columns) const {
+  const double sites = double(columns_.lattice().volume()), real = double(element_bytes(columns_.precision()));
+  Cost cost = cost_of(sites * 2 * 96 * vectors() * columns, sites * real * 2 * 24 * (vectors() + columns));
+  cost.launches = 7;
+  return cost;
+}
+
 Prolongator::Products Prolongator::products_with(const SpinorField& right, const std::vector<int32_t>& subset,
                                                  int mu, bool in_double) const {
   TRELLIS_REQUIRE(right.layout_ptr() == columns_.layout_ptr() && right.spec() == columns_.spec(),

@@ -15,22 +15,24 @@
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 #include "trellis/lattice/aggregates.hpp"
 #include "trellis/multigrid/dense.hpp"
+#include "trellis/multigrid/transfer.hpp"
 
 namespace trellis {
 
-class Prolongator {
+class Prolongator final : public Transfer {
  public:
   /// Zero columns. @param like full spinors, in double or single; their layout must fit the block
   Prolongator(const SpinorField& like, const Coord& block, int vectors);
 
-  int vectors() const { return columns_.rhs(); }
+  int vectors() const override { return columns_.rhs(); }
+  const Coord& block() const override { return aggregates_.block(); }
   int coarse_reals() const { return 4 * vectors(); }
   const Aggregates& aggregates() const { return aggregates_; }
   const LatticePtr& coarse_lattice() const { return coarse_lattice_; }
   const LatticePtr& fine_lattice() const { return columns_.lattice_ptr(); }
   /// What coarse fields of so many right-hand sides look like.
   FieldSpec coarse_spec(int rhs) const;
-  SiteField make_coarse_field(int rhs) const { return {coarse_lattice_, coarse_spec(rhs)}; }
+  SiteField make_coarse_field(int rhs) const override { return {coarse_lattice_, coarse_spec(rhs)}; }
 
   SpinorField& columns() { return columns_; }
   const SpinorField& columns() const { return columns_; }
@@ -47,8 +49,10 @@ class Prolongator {
   std::vector<int> dependent_columns(double least) const;
 
   /// coarse = P^dagger fine, and fine = P coarse.
-  void restrict_to(SiteField& coarse, const SpinorField& fine) const;
-  void prolong_to(SpinorField& fine, const SiteField& coarse) const;
+  void restrict_to(SiteField& coarse, const SpinorField& fine) const override;
+  void prolong_to(SpinorField& fine, const SiteField& coarse) const override;
+  /// Each with both parities of the coarse field moved between lanes and sites.
+  Cost transfer_cost(int columns) const override;
 
   /// [group][column][row][re, im][lane] of a matrix of products, and how kernels find sites.
   struct Products {
@@ -65,7 +69,7 @@ class Prolongator {
   Products products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu,
                          bool in_double) const;
 
-  size_t bytes() const { return columns_.bytes(); }
+  size_t bytes() const override { return columns_.bytes(); }
 
  private:
   AggregateTable table() const { return {table_.data(), aggregates_.sites()}; }

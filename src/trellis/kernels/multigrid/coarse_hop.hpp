@@ -11,6 +11,7 @@
 /// of 16 numbers, which have every sixteenth real each.
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 #include "trellis/kernels/multigrid/aggregate_products.hpp"
+#include "trellis/kernels/multigrid/coarse_legs.hpp"
 #include "trellis/view/site_elements.hpp"
 
 namespace trellis {
@@ -25,6 +26,7 @@ struct CoarseHopCall {
   bool is_half = false;    ///< links in 16-bit fixed point
   bool is_dagger = false;  ///< H^dagger = g5 H g5
   int vectors = 0, rhs = 1;
+  unsigned legs_taken = all_legs;  ///< of H
 };
 
 /// out = add + M in, or M^dagger in. @pre out is not in
@@ -110,6 +112,7 @@ class CoarseHopOfRows {
         link_ghosts_{call.link_ghosts, 8 * call.vectors * call.vectors},
         row_{2 * call.vectors},
         hop_{Storage(call.hop)},
+        legs_taken_{call.legs_taken},
         is_dagger_{call.is_dagger} {}
 
   static int slots(int vectors, int rhs) { return 2 * vectors * rhs; }
@@ -120,6 +123,7 @@ class CoarseHopOfRows {
     const bool is_lower = row >= row_.n / 2;
     Complex<Storage> sum{0, 0};
     for (int leg = 0; leg < 8; ++leg) {
+      if ((legs_taken_ >> leg & 1) == 0) continue;
       const int32_t entry = neighbours_[size_t(site) * 8 + size_t(leg)],
                     link = back_links_[size_t(site) * 4 + size_t(leg / 2)];
       const Vectors& x = entry & 1 ? ghosts_ : in_;
@@ -146,6 +150,7 @@ class CoarseHopOfRows {
   Matrices links_, links_there_, link_ghosts_;
   Row row_;
   Storage hop_;
+  unsigned legs_taken_;
   bool is_dagger_;
 };
 

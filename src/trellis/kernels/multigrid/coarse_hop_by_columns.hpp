@@ -227,6 +227,7 @@ class CoarseHopByColumns {
     for (int r = 0; r < count; ++r)
       for (int i = 0; i < reals; ++i) sum[r][i] = 0;
     for (int leg = 0; leg < 8; ++leg) {
+      if ((call_.legs_taken >> leg & 1) == 0) continue;
       const int32_t entry = call_.neighbours[size_t(site) * 8 + size_t(leg)];
       const Vectors& in = entry & 1 ? ghosts_ : in_;
       const int place = entry >> 1;

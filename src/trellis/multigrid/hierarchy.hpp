@@ -1,0 +1,38 @@
+#pragma once
+/// The levels of a multigrid below the finest one.
+#include <memory>
+#include <vector>
+
+#include "trellis/multigrid/coarse_operator.hpp"
+#include "trellis/multigrid/coarse_prolongator.hpp"
+#include "trellis/multigrid/prolongator.hpp"
+
+namespace trellis {
+
+/// A prolongator between coarse lattices, and the matrices of the lower one.
+struct CoarserLevel {
+  std::shared_ptr<const CoarseProlongator> prolongator;
+  CoarseMatrixPtr matrix;
+};
+
+struct MultigridHierarchy {
+  std::shared_ptr<const Prolongator> prolongator;  ///< between the finest lattice and the second
+  CoarseMatrixPtr second;                          ///< the matrices of the second lattice
+  std::vector<CoarserLevel> coarser;               ///< the third lattice and on
+
+  int levels() const { return 2 + int(coarser.size()); }
+  /// Of the level, which is not the coarsest.
+  const Transfer& transfer(int level) const {
+    if (level == 0) return *prolongator;
+    return *coarser[size_t(level) - 1].prolongator;
+  }
+  /// Of the level, which is not the finest.
+  const CoarseMatrixPtr& matrix(int level) const {
+    return level == 1 ? second : coarser[size_t(level) - 2].matrix;
+  }
+  /// With other masses: P stays, and all matrices are shifted, exactly.
+  MultigridHierarchy shifted(double mass, double twist) const;
+  size_t bytes() const;
+};
+
+}  // namespace trellis

@@ -1,0 +1,24 @@
+#pragma once
+/// Test vectors of any level, as the columns of one field.
+#include "trellis/solver/krylov_method.hpp"
+
+namespace trellis {
+
+/// So often vectors of which no coarse operator can be made are replaced.
+inline constexpr int most_replacements = 3;
+/// What a column keeps at least of its |v|^2 beside the columns before it, in each aggregate.
+inline constexpr double least_independent = 1e-9;
+
+/// A zero field with another number of columns.
+SiteField with_columns(const SiteField& like, int columns);
+/// v / |v| of each column. @throws NumericError: one has vanished or is not finite
+void normalise(SiteField& vectors);
+
+/// |A v| / |v| over the columns. @param image a field like `vectors` to work in
+struct VectorResiduals {
+  double mean = 0, worst = 0;
+};
+VectorResiduals residuals_of(const LinearOperator& A, const SiteField& vectors, SiteField& image,
+                             SolveCost& cost);
+
+}  // namespace trellis
