@@ -76,8 +76,14 @@ PYTHON_ROOMS: dict[str, tuple[str, ...]] = {
     "commands": ("measure", "generate", "analysis", "peer_inputs", "campaign"),
 }
 
-# The end of a rank waits for other ranks only so long; a number that no other memory begins with.
-TIMED = ("device", "comm/mpi/end_of_job.cpp", "comm/transport/node_memory.cpp")
+# The end of a rank waits for other ranks only so long; messages that tests delay; a number that no other
+# memory begins with.
+TIMED = (
+    "device",
+    "comm/mpi/end_of_job.cpp",
+    "comm/delayed_exchange.cpp",
+    "comm/transport/node_memory.cpp",
+)
 
 # (what a line must not contain but in a comment, the folders and files below src/trellis where it may)
 PRIVILEGES = [

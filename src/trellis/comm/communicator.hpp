@@ -20,11 +20,16 @@ struct Message {
   size_t bytes;
 };
 
-/// A set of messages that is started and waited for many times. Nothing is allocated after construction.
+/// A set of messages that is started and waited for many times: construction registers their memory, start()
+/// posts them, has_arrived() asks, and wait() completes. Several exchanges may be under way at once, and are
+/// waited for in any order. Nothing is allocated after construction.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual void start() = 0;
+  /// True once receive `number` of the exchange that was started lies where incoming() says. Lets messages of
+  /// all exchanges move on, and does not wait.
+  virtual bool has_arrived(int number) = 0;
   virtual void wait() = 0;
   /// Where send `number` is to be written before the next start(): its data, or memory of the exchange
   /// (64-byte aligned, perhaps another after each start()); there this may wait for the receiver of the one
@@ -127,6 +132,9 @@ CommunicatorPtr world();
 
 /// Name and version of the message-passing library, one line; "none" in a build without MPI.
 std::string communication_library();
+/// Lets messages of exchanges under way move on, for a library that moves them in its calls alone; for loops
+/// that wait for something else. Only the thread that communicates calls it. Not collective.
+void move_messages();
 /// True if that library says that messages may lie in the memory of a GPU.
 bool library_takes_device_memory();
 

@@ -125,9 +125,7 @@ void Redistribution::Way::run(const Pack& pack, const Unpack& unpack) {
   transport->start([this, &pack] {
     for (size_t i = 0; i < sent.size(); ++i) pack(sent[i], transport->outgoing(int(i)));
   });
-  transport->wait([this, &unpack] {
-    for (size_t i = 0; i < received.size(); ++i) unpack(received[i], transport->incoming(int(i)));
-  });
+  transport->wait_each([this, &unpack](int i) { unpack(received[size_t(i)], transport->incoming(i)); });
 }
 
 void Redistribution::to_few(const Pack& pack, const Unpack& unpack) { to_few_.run(pack, unpack); }

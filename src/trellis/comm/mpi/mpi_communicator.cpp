@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/base/stop.hpp"
 #include "trellis/comm/alltoallv.hpp"
+#include "trellis/comm/delayed_exchange.hpp"
 #include "trellis/comm/launcher.hpp"
 #include "trellis/comm/message_memory.hpp"
 #include "trellis/comm/mpi/end_of_job.hpp"
@@ -41,6 +43,9 @@ void merge_exact_sums(void* in, void* inout, int* count, MPI_Datatype*) {
 /// A request to stop travels with the first sum as a second bit of this flag, which merge() joins bit by bit.
 constexpr int32_t asks_to_stop = 2;
 
+/// Exchanges that were started and are not complete. Only the thread that communicates reads and writes it.
+int exchanges_under_way = 0;
+
 class PersistentExchange final : public Exchange {
  public:
   PersistentExchange(MPI_Comm comm, const std::vector<Message>& sends, const std::vector<Message>& receives)
@@ -61,6 +66,7 @@ class PersistentExchange final : public Exchange {
     expect_messages(sends_);
   }
   ~PersistentExchange() override {
+    if (is_under_way_) --exchanges_under_way;
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized) return;
@@ -69,9 +75,18 @@ class PersistentExchange final : public Exchange {
   void start() override {
     count_messages(sends_);
     if (requests_.empty()) return;  // Open MPI refuses an array of none
+    if (!is_under_way_) ++exchanges_under_way;
+    is_under_way_ = true;
     check(MPI_Startall(int(requests_.size()), requests_.data()), "MPI_Startall");
   }
+  bool has_arrived(int number) override {
+    int has_arrived = 1;  // a request that is complete stays so until it is started anew
+    check(MPI_Test(&requests_[size_t(number)], &has_arrived, MPI_STATUS_IGNORE), "MPI_Test");
+    return has_arrived != 0;
+  }
   void wait() override {
+    if (is_under_way_) --exchanges_under_way;
+    is_under_way_ = false;
     check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
   }
   void* outgoing(int number) override { return sends_[size_t(number)].data; }
@@ -84,16 +99,26 @@ class PersistentExchange final : public Exchange {
   }
   MessageMemory memory_;
   std::vector<Message> sends_, receives_;
-  std::vector<MPI_Request> requests_;
+  std::vector<MPI_Request> requests_;  ///< receives, then sends
+  bool is_under_way_ = false;
 };
 
-/// By shared memory; TRELLIS_RANKS_PER_NODE says otherwise (tests, and machines whose nodes have domains).
+/// The number of TRELLIS_NODES, a switch for tests: ranks do as if they were on so many nodes, in their
+/// order.
+std::optional<int> pretended_nodes() { return environment_number("TRELLIS_NODES", 1, INT_MAX); }
+
+/// By shared memory; TRELLIS_RANKS_PER_NODE says otherwise (tests, and machines whose nodes have domains),
+/// and TRELLIS_NODES.
 std::vector<int> find_nodes(MPI_Comm comm) {
   int rank = 0, size = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   int first = rank;
-  if (const auto ranks = environment_number("TRELLIS_RANKS_PER_NODE", 1, INT_MAX)) {
+  if (const auto count = pretended_nodes()) {
+    TRELLIS_REQUIRE(*count <= size && size % *count == 0, "TRELLIS_NODES: expected a divisor of the ", size,
+                    " ranks, found ", *count);
+    first = rank - rank % (size / *count);
+  } else if (const auto ranks = environment_number("TRELLIS_RANKS_PER_NODE", 1, INT_MAX)) {
     first = rank - rank % *ranks;
   } else {
     MPI_Comm node;
@@ -192,7 +217,9 @@ class MpiCommunicator final : public Communicator {
   }
   std::unique_ptr<Exchange> make_exchange(const std::vector<Message>& sends,
                                           const std::vector<Message>& receives) override {
-    return std::make_unique<PersistentExchange>(comm_, sends, receives);
+    auto exchange = std::make_unique<PersistentExchange>(comm_, sends, receives);
+    if (message_delay() > 0) return make_delayed_exchange(std::move(exchange));
+    return exchange;
   }
   const std::vector<int>& nodes() const override { return nodes_; }
   int world_rank(int rank) const override { return world_ranks_[size_t(rank)]; }
@@ -215,6 +242,11 @@ class MpiCommunicator final : public Communicator {
     MPI_Comm node;
     check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
           "MPI_Comm_split_type");
+    if (pretended_nodes()) {
+      MPI_Comm all = node;
+      check(MPI_Comm_split(all, nodes_[size_t(rank_)], rank_, &node), "MPI_Comm_split");
+      MPI_Comm_free(&all);
+    }
     int size = 1;
     MPI_Comm_size(node, &size);
     std::vector<int> ranks(static_cast<size_t>(size));
@@ -307,6 +339,13 @@ CommunicatorPtr make_world() {
 CommunicatorPtr world() {
   static CommunicatorPtr communicator = make_world();
   return communicator;
+}
+
+/// Looking for a message that nobody sends makes the library look after those that somebody does.
+void move_messages() {
+  if (exchanges_under_way == 0) return;
+  int is_there = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
 }
 
 std::string communication_library() {

@@ -31,6 +31,7 @@ class CopyExchange final : public Exchange {
     count_messages(sends_);
     for (const auto& [send, receive] : pairs_) std::memcpy(receive.data, send.data, send.bytes);
   }
+  bool has_arrived(int) override { return true; }
   void wait() override {}
   void* outgoing(int number) override { return sends_[size_t(number)].data; }
   void* incoming(int number) override { return receives_[size_t(number)].data; }

@@ -10,6 +10,8 @@
 #include "trellis/comm/traffic.hpp"
 #include "trellis/comm/transport/node_memory.hpp"
 #include "trellis/comm/transport/transport.hpp"
+#include "trellis/device/cpu/thread_team.hpp"
+#include "trellis/device/threads.hpp"
 
 namespace trellis {
 
@@ -32,11 +34,20 @@ char* slot(char* part, const Channel& channel, uint64_t turn) {
   return part + channel.offset + (turn & 1) * rounded(size_t(channel.bytes));
 }
 
-/// Waits until the other side has counted to `value`. Yields the core after a while: ranks may share one.
-void wait_for(uint64_t& counter, uint64_t value) {
-  const std::atomic_ref<uint64_t> count(counter);
-  for (int spins = 0; count.load(std::memory_order_acquire) < value; ++spins)
+bool has_counted_to(uint64_t& counter, uint64_t value) {
+  return std::atomic_ref<uint64_t>(counter).load(std::memory_order_acquire) >= value;
+}
+
+/// Which thread waits: MPI's calls are for the one that communicates.
+enum class Waiting { communicates, is_a_helper };
+
+/// Waits until the other side has counted to `value`; messages between nodes move on meanwhile. Yields the
+/// core after a while: ranks may share one.
+void wait_for(uint64_t& counter, uint64_t value, Waiting thread) {
+  for (int spins = 1; !has_counted_to(counter, value); ++spins) {
+    if (spins % 64 == 0 && thread == Waiting::communicates) move_messages();
     if (spins > 500) sched_yield();
+  }
 }
 
 constexpr size_t cache_line = 64;
@@ -71,12 +82,17 @@ class SharedTransport final : public HaloTransport {
  public:
   SharedTransport(const NodeMemory& memory, std::shared_ptr<NodeMemory::Segment> segment,
                   DividedMessages sends, DividedMessages receives, std::unique_ptr<Exchange> remote)
-      : segment_{std::move(segment)},
+      : HaloTransport{receives.places.size()},
+        segment_{std::move(segment)},
         own_{memory.own(*segment_)},
         sends_{std::move(sends)},
         receives_{std::move(receives)},
-        remote_{std::move(remote)} {
+        remote_{std::move(remote)},
+        copied_(receives_.near.size(), 0) {
     expect_messages(sends_.near);
+    for (const Messages* messages : {&sends_.near, &receives_.near})
+      for (const Message& m : *messages)
+        if (m.data != nullptr) bytes_to_copy_ += m.bytes;
   }
 
   /// The channel of each receive. @pre every sender has written its channels
@@ -98,33 +114,34 @@ class SharedTransport final : public HaloTransport {
     ++turn_;
     count_messages(sends_.near);
     if (remote_) remote_->start();
-    for (size_t i = 0; i < sends_.near.size(); ++i) {
-      const Message& m = sends_.near[i];
-      Channel& channel = channels_of(own_)[i];
-      if (m.data != nullptr) std::memcpy(free_slot(channel, turn_), m.data, m.bytes);
-      std::atomic_ref<uint64_t>(channel.sent).store(turn_, std::memory_order_release);
-    }
-    if (turn_ > 1)
-      for (size_t i = 0; i < receives_.near.size(); ++i)
-        if (receives_.near[i].data == nullptr) release(i, turn_ - 1);
+    beside_mpi([this](Waiting thread) { send_near(thread); });
+  }
+  bool has_arrived(int number) override {
+    const DividedMessages::Place place = receives_.places[size_t(number)];
+    if (!place.is_near) return remote_->has_arrived(place.number);
+    const size_t i = size_t(place.number);
+    if (!has_counted_to(from_[i].channel->sent, turn_)) return false;
+    take(i);
+    return true;
   }
   void wait(const std::function<void()>& unpack) override {
-    for (size_t i = 0; i < receives_.near.size(); ++i) {
-      const Message& m = receives_.near[i];
-      wait_for(from_[i].channel->sent, turn_);
-      if (m.data == nullptr) continue;
-      std::memcpy(m.data, received(i, turn_), m.bytes);
-      release(i, turn_);
-    }
+    beside_mpi([this](Waiting thread) { receive_near(thread); });
     if (remote_) remote_->wait();
     unpack();
+  }
+  void wait_each(const std::function<void(int)>& unpack) override {
+    if (!remote_) return HaloTransport::wait_each(unpack);
+    if (is_worth_a_thread()) beside_mpi([this](Waiting thread) { receive_near(thread); });
+    unpack_as_they_arrive(unpack);
+    remote_->wait();  // for what was sent
   }
   TransportWay way() const override { return TransportWay::shared; }
   void* outgoing(int number) override {
     const DividedMessages::Place place = sends_.places[size_t(number)];
     if (!place.is_near) return remote_->outgoing(place.number);
     void* const data = sends_.near[size_t(place.number)].data;
-    return data != nullptr ? data : free_slot(channels_of(own_)[place.number], turn_ + 1);
+    return data != nullptr ? data
+                           : free_slot(channels_of(own_)[place.number], turn_ + 1, Waiting::communicates);
   }
   void* incoming(int number) override {
     const DividedMessages::Place place = receives_.places[size_t(number)];
@@ -138,9 +155,57 @@ class SharedTransport final : public HaloTransport {
     char* part;
     Channel* channel;
   };
+  /// Copies that take longer than a second thread needs to begin.
+  bool is_worth_a_thread() const {
+    constexpr size_t least_bytes = 1 << 17;
+    return remote_ && bytes_to_copy_ >= least_bytes && thread_count() > 1;
+  }
+  /// near() moves what travels within the node. Where a second thread pays it does that, and this one makes
+  /// MPI's calls meanwhile.
+  template <class F>
+  void beside_mpi(const F& near) {
+    if (!is_worth_a_thread()) return near(Waiting::communicates);
+    std::atomic<bool> is_done = false;
+    cpu::on_threads(2, [&](int thread, int threads) {
+      if (threads == 1) return near(Waiting::communicates);
+      if (thread == 1) {
+        near(Waiting::is_a_helper);
+        is_done.store(true, std::memory_order_release);
+      }
+      for (int spins = 1; thread == 0 && !is_done.load(std::memory_order_acquire); ++spins) {
+        move_messages();
+        if (spins > 500) sched_yield();
+      }
+    });
+  }
+  void send_near(Waiting thread) {
+    for (size_t i = 0; i < sends_.near.size(); ++i) {
+      const Message& m = sends_.near[i];
+      Channel& channel = channels_of(own_)[i];
+      if (m.data != nullptr) std::memcpy(free_slot(channel, turn_, thread), m.data, m.bytes);
+      std::atomic_ref<uint64_t>(channel.sent).store(turn_, std::memory_order_release);
+    }
+    if (turn_ > 1)
+      for (size_t i = 0; i < receives_.near.size(); ++i)
+        if (receives_.near[i].data == nullptr) release(i, turn_ - 1);
+  }
+  void receive_near(Waiting thread) {
+    for (size_t i = 0; i < receives_.near.size(); ++i) {
+      wait_for(from_[i].channel->sent, turn_, thread);
+      take(i);
+    }
+  }
+  /// Copies a receive that has memory of its own from the slot, once. @pre it lies there
+  void take(size_t i) {
+    const Message& m = receives_.near[i];
+    if (m.data == nullptr || copied_[i] == turn_) return;
+    std::memcpy(m.data, received(i, turn_), m.bytes);
+    copied_[i] = turn_;
+    release(i, turn_);
+  }
   /// The own slot of a turn, once its receiver needs it no longer.
-  char* free_slot(Channel& channel, uint64_t turn) {
-    if (turn > 2) wait_for(channel.taken, turn - 2);
+  char* free_slot(Channel& channel, uint64_t turn, Waiting thread) {
+    if (turn > 2) wait_for(channel.taken, turn - 2, thread);
     return slot(own_, channel, turn);
   }
   char* received(size_t i, uint64_t turn) { return slot(from_[i].part, *from_[i].channel, turn); }
@@ -154,6 +219,8 @@ class SharedTransport final : public HaloTransport {
   DividedMessages sends_, receives_;
   std::vector<Source> from_;
   std::unique_ptr<Exchange> remote_;
+  std::vector<uint64_t> copied_;  ///< the turn whose data a receive with memory of its own has
+  size_t bytes_to_copy_ = 0;
   uint64_t turn_ = 0;
 };
 

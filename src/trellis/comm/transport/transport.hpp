@@ -16,9 +16,12 @@ inline constexpr TransportWay transport_ways[] = {TransportWay::requests, Transp
                                                   TransportWay::device};
 const char* name_of(TransportWay way);
 
-/// The messages of one halo, which travel many times. Nothing is allocated after construction.
+/// The messages of one halo, which travel many times. Construction registers memory, start() posts messages,
+/// has_arrived() asks for one of them, and wait() completes all. Several transports may be under way at once:
+/// whichever is waited for, the messages of all others move on. Nothing is allocated after construction.
 class HaloTransport {
  public:
+  explicit HaloTransport(size_t receives);
   virtual ~HaloTransport() = default;
   virtual TransportWay way() const = 0;
   /// Where send `number` is to be written by pack(), as kernels of the fields' backend see it: the data of
@@ -30,8 +33,21 @@ class HaloTransport {
   virtual void* incoming(int number) = 0;
   /// Runs pack(), which writes all sends, and sends them on their way.
   virtual void start(const std::function<void()>& pack) = 0;
+  /// True once receive `number` of the exchange that was started is there; moves messages on, and does not
+  /// wait. On a GPU messages travel in wait(), and none is there before.
+  virtual bool has_arrived(int number) = 0;
   /// Waits for all receives, then runs unpack(), which reads them.
   virtual void wait(const std::function<void()>& unpack) = 0;
+  /// Waits for all receives, and runs unpack(number), which reads one, for each of them: as soon as it is
+  /// there, where the way can tell.
+  virtual void wait_each(const std::function<void(int)>& unpack);
+
+ protected:
+  /// Asks for all receives in turn until each is there and unpacked.
+  void unpack_as_they_arrive(const std::function<void(int)>& unpack);
+
+ private:
+  std::vector<int> all_, missing_;  ///< receives; those that unpack_as_they_arrive() still asks for
 };
 
 using TransportPtr = std::unique_ptr<HaloTransport>;

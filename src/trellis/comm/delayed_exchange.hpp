@@ -1,0 +1,20 @@
+#pragma once
+/// A network that is slower than this machine's, for tests: messages of exchanges arrive late.
+#include <memory>
+
+#include "trellis/comm/communicator.hpp"
+
+namespace trellis {
+
+/// Seconds between the start of an exchange of the message-passing library and the arrival of its messages,
+/// at least; 0: as long as they take. At the start: the environment variable TRELLIS_MESSAGE_DELAY, in
+/// microseconds up to a second (BadArgument for other words). Messages in memory that ranks share know no
+/// delay.
+double message_delay();
+/// For exchanges made from now on. @pre seconds >= 0
+void set_message_delay(double seconds);
+
+/// The same exchange, delayed by message_delay().
+std::unique_ptr<Exchange> make_delayed_exchange(std::unique_ptr<Exchange> exchange);
+
+}  // namespace trellis
