@@ -5,33 +5,61 @@
 
 namespace trellis {
 
+namespace {
+Messages messages_of(const MergedParts& parts) {
+  Messages messages;
+  for (const HaloPart& m : parts.messages) messages.push_back({m.peer, m.tag, nullptr, m.bytes});
+  return messages;
+}
+}  // namespace
+
 HaloMessages::HaloMessages(Backend backend) : backend_{backend} {}
 
 HaloMessages::~HaloMessages() = default;
 
 int HaloMessages::add(int to, int from, int tag, size_t bytes) {
   TRELLIS_REQUIRE(transport_ == nullptr, "a message is added to a halo exchange that is connected");
-  sends_.push_back({to, tag, nullptr, bytes});
-  receives_.push_back({from, tag, nullptr, bytes});
+  sends_.push_back({to, tag, bytes});
+  receives_.push_back({from, tag, bytes});
   return int(sends_.size()) - 1;
 }
 
 void HaloMessages::connect(Communicator& communicator, const Geometry& geometry, int columns,
                            size_t scalar_bytes) {
-  transport_ = make_transport(communicator, sends_, receives_, {backend_, &geometry, columns, scalar_bytes});
+  sent_ = merge_parts(sends_);
+  received_ = merge_parts(receives_);
+  parts_of_.resize(received_.messages.size());
+  for (size_t part = 0; part < receives_.size(); ++part)
+    parts_of_[size_t(received_.places[part].message)].push_back(int(part));
+  transport_ = make_transport(communicator, messages_of(sent_), messages_of(received_),
+                              {backend_, &geometry, columns, scalar_bytes});
 }
 
-void* HaloMessages::send_buffer(int number) { return transport_->outgoing(number); }
+void* HaloMessages::send_buffer(int part) {
+  const MergedParts::Place place = sent_.places[size_t(part)];
+  return static_cast<char*>(transport_->outgoing(place.message)) + place.offset;
+}
 
-void* HaloMessages::receive_buffer(int number) const { return transport_->incoming(number); }
+void* HaloMessages::receive_buffer(int part) const {
+  const MergedParts::Place place = received_.places[size_t(part)];
+  return static_cast<char*>(transport_->incoming(place.message)) + place.offset;
+}
 
 void HaloMessages::start(const std::function<void()>& pack) { transport_->start(pack); }
 
-void HaloMessages::finish(const std::function<void()>& unpack) { transport_->wait(unpack); }
+bool HaloMessages::has_arrived(int part) const {
+  return transport_->has_arrived(received_.places[size_t(part)].message);
+}
+
+void HaloMessages::finish(const std::function<void(int part)>& unpack) {
+  transport_->wait_each([&](int message) {
+    for (const int part : parts_of_[size_t(message)]) unpack(part);
+  });
+}
 
 size_t HaloMessages::bytes_sent() const {
   size_t sum = 0;
-  for (const Message& m : sends_) sum += m.bytes;
+  for (const HaloPart& message : sent_.messages) sum += message.bytes;
   return sum;
 }
 

@@ -52,8 +52,8 @@ LaneFaces::LaneFaces(SiteLayoutPtr site_layout, Backend backend, Communicator& c
       const size_t padded = size_t(stored_blocks(backend, int(faces)));
       leg.receives_in_place = is_received_in_place(backend, layout, leg.leg);
       if (!leg.receives_in_place) leg.ghost = Memory(padded * size_t(layout.lanes()) * of_lane, backend);
-      leg.message = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),
-                                  leg.leg, message_bytes(layout, leg.leg, of_lane));
+      leg.part = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step), leg.leg,
+                               message_bytes(layout, leg.leg, of_lane));
       legs_.push_back(std::move(leg));
     }
   }
@@ -63,15 +63,17 @@ LaneFaces::LaneFaces(SiteLayoutPtr site_layout, Backend backend, Communicator& c
 Cost LaneFaces::cost(const SiteLayout& layout, Backend backend, int rhs, LegReals reals, size_t scalar_bytes,
                      int directions) {
   Cost cost;
+  std::vector<SentMessage> parts;
   for (int mu = 0; mu < directions; ++mu) {
     if (!layout.geometry().is_split(mu)) continue;
     for (int step = 1; step >= -1; step -= 2) {
       const int leg = leg_of(mu, step);
       const size_t bytes = message_bytes(layout, leg, object_bytes(rhs, step, reals, scalar_bytes));
-      cost.add_message({mu, -step, double(bytes)});  // the ghosts of a leg come against it
+      parts.push_back({mu, -step, double(bytes)});  // the ghosts of a leg come against it
       cost.launches += is_received_in_place(backend, layout, leg) ? 1 : 2;
     }
   }
+  add_merged(cost, layout.geometry(), parts);
   return cost;
 }
 
@@ -92,7 +94,7 @@ void LaneFaces::start(int parity, const std::function<void(const LaneFaceCall&, 
   messages_.start([&] {
     for (const Leg& leg : legs_) {
       LaneFaceCall of_leg = call(leg);
-      of_leg.message = messages_.send_buffer(leg.message);
+      of_leg.message = messages_.send_buffer(leg.part);
       of_leg.face = leg.face[parity].data();
       pack(of_leg, SiteRange(int(leg.face[parity].size())));
     }
@@ -101,20 +103,19 @@ void LaneFaces::start(int parity, const std::function<void(const LaneFaceCall&, 
 
 void LaneFaces::finish(const std::function<void(const LaneFaceCall&, const SiteRange&)>& unpack) {
   if (!is_needed()) return;
-  messages_.finish([&] {
-    for (const Leg& leg : legs_) {
-      if (leg.receives_in_place) continue;
-      LaneFaceCall of_leg = call(leg);
-      of_leg.message = messages_.receive_buffer(leg.message);
-      unpack(of_leg, SiteRange(int(layout_->face(0, leg.leg).size())));
-    }
+  messages_.finish([&](int part) {
+    const Leg& leg = legs_[size_t(part)];
+    if (leg.receives_in_place) return;
+    LaneFaceCall of_leg = call(leg);
+    of_leg.message = messages_.receive_buffer(part);
+    unpack(of_leg, SiteRange(int(layout_->face(0, leg.leg).size())));
   });
 }
 
 RawField LaneFaces::ghost(int leg) const {
   for (const Leg& l : legs_)
     if (l.leg == leg)
-      return {l.receives_in_place ? messages_.receive_buffer(l.message) : const_cast<void*>(l.ghost.data()),
+      return {l.receives_in_place ? messages_.receive_buffer(l.part) : const_cast<void*>(l.ghost.data()),
               nullptr, rhs_};
   return {};
 }

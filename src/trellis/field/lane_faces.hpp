@@ -45,7 +45,7 @@ class LaneFaces {
   struct Leg {
     int leg;
     bool receives_in_place;  ///< the message is the ghost buffer
-    int message;             ///< its number among the messages
+    int part;                ///< its number among the parts of the halo
     std::vector<int32_t> edge_lanes, ghost_lanes;
     KernelTable<int32_t> edge_table, ghost_table;  ///< these for kernels
     KernelTable<int32_t> face[2];                  ///< blocks of the sender's face by its parity

@@ -1,7 +1,9 @@
 #pragma once
-/// The halo exchange of hops of colour vectors over one distance: what blocks of one parity need of the other
-/// in the directions that ranks split. Buffers and requests are made once.
+/// The halo exchange of hops of colour vectors: what blocks of one parity need of the other in the directions
+/// that ranks split, for hops over one distance or over several, whose faces travel together. Buffers and
+/// requests are made once.
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "trellis/device/kernel_table.hpp"
@@ -16,29 +18,31 @@ namespace trellis {
 
 class VectorHalo {
  public:
-  /// For fields of the links' storage and layout with `rhs` right-hand sides; parity: of the receivers.
-  VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity, int rhs);
+  /// For fields of the links' storage and layout with `rhs` right-hand sides; parity: of the receivers. One
+  /// hop for each stencil; these have different distances.
+  VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& links, int parity, int rhs);
 
   /// Messages and launches of an exchange.
-  static Cost cost(const HopStencil& stencil, Precision precision, int parity, int rhs);
+  static Cost cost(const std::vector<HopStencilPtr>& stencils, Precision precision, int parity, int rhs);
 
   bool is_needed() const { return !legs_.empty(); }
-  /// Packs the sources in `in` and starts the messages. @pre links of the storage given at construction
-  void start(const SpinorField& in, const HopLinks& links);
+  /// Packs the sources in `in` and starts the messages. @pre links of the storage given at construction, one
+  /// for each stencil
+  void start(const SpinorField& in, std::span<const HopLinks* const> links);
   /// Waits; the ghosts are then complete.
   void finish();
-  /// Ghost buffer of a leg (null data where the direction is not split).
-  RawField ghost(int leg) const;
+  /// Ghost buffer of a leg of the hop with this number (null data where the direction is not split).
+  RawField ghost(int hop, int leg) const;
 
  private:
   struct Leg {
-    int leg;
-    int message;  ///< its number among the messages
+    int hop, leg;
+    int part;  ///< its number among the parts of the halo
     KernelTable<int32_t> sources, first, deliveries, arrivals;
     Memory ghost;
   };
   VectorFaceCall face_call(const Leg& leg) const;
-  HopStencilPtr stencil_;
+  std::vector<HopStencilPtr> stencils_;
   Precision precision_;
   Backend backend_;
   int parity_, rhs_;

@@ -64,15 +64,15 @@ class SchwarzCycles::Faces {
     for (int leg = 0; leg < legs; ++leg) {
       const int mu = leg / 2, step = leg % 2 == 0 ? 1 : -1;
       if (!geometry.is_split(mu)) continue;
-      Leg of_leg{leg, {}, 0};
+      Leg of_leg{leg, {}};
       // The colours of a face may differ by a block; both ranks count alike.
       const int blocks = int(order.face(0, leg).size() + order.face(1, leg).size() + 1) / 2;
       for (int parity = 0; parity < 2; ++parity)
         of_leg.bytes[parity] = size_t(blocks) * order.edge(parity, leg ^ 1).size() * size_t(columns) *
                                size_t(ghost_reals(matrix.storage(), leg) * order.lanes()) *
                                element_bytes(arithmetic(matrix.storage()));
-      of_leg.message = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),
-                                     leg, of_leg.bytes[0] + of_leg.bytes[1]);
+      messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step), leg,
+                    of_leg.bytes[0] + of_leg.bytes[1]);
       legs_.push_back(of_leg);
     }
     messages_.connect(matrix.lattice_ptr()->communicator(), geometry, columns,
@@ -81,25 +81,26 @@ class SchwarzCycles::Faces {
 
   void start(const BlockField& field) {
     messages_.start([&] {
-      for (const Leg& of_leg : legs_) {
-        char* const buffer = static_cast<char*>(messages_.send_buffer(of_leg.message));
-        for (int parity = 0; parity < 2; ++parity) pack(field, of_leg, parity, buffer);
+      for (size_t i = 0; i < legs_.size(); ++i) {
+        char* const buffer = static_cast<char*>(messages_.send_buffer(int(i)));
+        for (int parity = 0; parity < 2; ++parity) pack(field, legs_[i], parity, buffer);
       }
     });
   }
   void finish(BlockEdgeCall& call) {
-    messages_.finish([&] {
-      for (const Leg& of_leg : legs_) {
-        char* const buffer = static_cast<char*>(messages_.receive_buffer(of_leg.message));
-        for (int parity = 0; parity < 2; ++parity)
-          call.ghosts[parity][of_leg.leg] = {buffer + size_t(parity) * of_leg.bytes[0], nullptr, columns_};
-      }
+    messages_.finish([&](int part) {
+      const Leg& of_leg = legs_[size_t(part)];
+      char* const buffer = static_cast<char*>(messages_.receive_buffer(part));
+      for (int parity = 0; parity < 2; ++parity)
+        call.ghosts[parity][of_leg.leg] = {buffer + size_t(parity) * of_leg.bytes[0], nullptr, columns_};
     });
   }
   void add_cost(Cost& cost) const {
+    std::vector<SentMessage> parts;
     for (const Leg& of_leg : legs_)
-      cost.add_message(
+      parts.push_back(
           {of_leg.leg / 2, of_leg.leg % 2 == 0 ? -1 : 1, double(of_leg.bytes[0] + of_leg.bytes[1])});
+    add_merged(cost, matrix_.order().geometry(), parts);
     cost.launches += 2 * int64_t(legs_.size());
   }
 
@@ -107,7 +108,6 @@ class SchwarzCycles::Faces {
   struct Leg {
     int leg;
     size_t bytes[2];
-    int message;
   };
   void pack(const BlockField& field, const Leg& of_leg, int parity, char* buffer) const {
     const BlockOrder& order = matrix_.order();

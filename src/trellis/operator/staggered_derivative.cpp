@@ -92,7 +92,7 @@ VectorHalo& StaggeredLinkDerivative::halo(int distance, int parity, int rhs) con
   if (!entry) {
     const StaggeredLinks& links = *matrix_->hopping().links();
     const Precision p = Precision::double_precision;
-    entry = std::make_unique<VectorHalo>(links.stencil(p, distance),
+    entry = std::make_unique<VectorHalo>(std::vector{links.stencil(p, distance)},
                                          distance == 1 ? *links.near(p) : *links.far(p), parity, rhs);
   }
   return *entry;
@@ -138,8 +138,9 @@ void StaggeredLinkDerivative::add_products(LinkDerivative& G, int distance, cons
       run(SiteRange(Z.layout().blocks()));
       continue;
     }
-    for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
-    exchange.start(Z, distance == 1 ? *links.near(p) : *links.far(p));
+    for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(0, leg);
+    const HopLinks* const of_hop[] = {distance == 1 ? links.near(p).get() : links.far(p).get()};
+    exchange.start(Z, of_hop);
     run(SiteRange(stencil.inner(parity)));
     exchange.finish();
     run(SiteRange(stencil.border(parity)));

@@ -118,9 +118,7 @@ SpinorField StaggeredHopping::make_field(Subset subset, int rhs) const {
 }
 
 Cost StaggeredHopping::hop_cost(int parity, int rhs) const {
-  Cost cost = VectorHalo::cost(*links_->stencil(precision_, 1), precision_, parity, rhs);
-  if (links_->is_improved())
-    cost += VectorHalo::cost(*links_->stencil(precision_, 3), precision_, parity, rhs);
+  Cost cost = VectorHalo::cost(halo_stencils(), precision_, parity, rhs);
   cost.launches += cost.messages.empty() ? 1 : 2;  // inner and border blocks apart
   return cost;
 }
@@ -162,12 +160,15 @@ HopPart StaggeredHopping::part(int distance, int parity, const PhaseTable& phase
   return part;
 }
 
-VectorHalo& StaggeredHopping::halo(int distance, int parity, int rhs) const {
-  auto& entry = halos_[{distance, parity, rhs}];
-  if (!entry) {
-    const auto links = distance == 1 ? links_->near(precision_) : links_->far(precision_);
-    entry = std::make_unique<VectorHalo>(links_->stencil(precision_, distance), *links, parity, rhs);
-  }
+std::vector<HopStencilPtr> StaggeredHopping::halo_stencils() const {
+  std::vector<HopStencilPtr> stencils{links_->stencil(precision_, 1)};
+  if (links_->is_improved()) stencils.push_back(links_->stencil(precision_, 3));
+  return stencils;
+}
+
+VectorHalo& StaggeredHopping::halo(int parity, int rhs) const {
+  auto& entry = halos_[{parity, rhs}];
+  if (!entry) entry = std::make_unique<VectorHalo>(halo_stencils(), *links_->near(precision_), parity, rhs);
   return *entry;
 }
 
@@ -176,27 +177,17 @@ void StaggeredHopping::apply(SpinorField& out, int parity, const SpinorField& in
   run(tables_, out, parity, in, {b, x, a}, nullptr);
 }
 
-bool StaggeredHopping::Exchange::is_needed() const { return near->is_needed(); }
-
-void StaggeredHopping::Exchange::finish() const {
-  near->finish();
-  if (far) far->finish();
-}
-
-void StaggeredHopping::Exchange::set_ghosts(StaggeredHopCall& call) const {
+void StaggeredHopping::set_ghosts(StaggeredHopCall& call, const VectorHalo& halo) const {
   for (int leg = 0; leg < legs; ++leg) {
-    call.near.ghosts[leg] = near->ghost(leg);
-    if (far) call.far.ghosts[leg] = far->ghost(leg);
+    call.near.ghosts[leg] = halo.ghost(0, leg);
+    if (links_->is_improved()) call.far.ghosts[leg] = halo.ghost(1, leg);
   }
 }
 
-StaggeredHopping::Exchange StaggeredHopping::exchange(int parity, int rhs) const {
-  return {&halo(1, parity, rhs), links_->is_improved() ? &halo(3, parity, rhs) : nullptr};
-}
-
-void StaggeredHopping::start(const Exchange& exchange, const SpinorField& in) const {
-  exchange.near->start(in, *links_->near(precision_));
-  if (exchange.far) exchange.far->start(in, *links_->far(precision_));
+void StaggeredHopping::start(VectorHalo& halo, const SpinorField& in) const {
+  const std::shared_ptr<const HopLinks> near = links_->near(precision_), far = links_->far(precision_);
+  const HopLinks* const links[] = {near.get(), far.get()};
+  halo.start(in, std::span(links, links_->is_improved() ? 2 : 1));
 }
 
 void StaggeredHopping::apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in,
@@ -208,9 +199,9 @@ void StaggeredHopping::apply_on(const SiteRange& blocks, const HopTables& factor
                                 int parity, const SpinorField& in, const StaggeredHopTask& task) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   StaggeredHopCall call = call_of(factors, out, parity, in, task, nullptr);
-  const Exchange faces = exchange(parity, out.rhs());
+  VectorHalo& faces = halo(parity, out.rhs());
   if (faces.is_needed()) {
-    faces.set_ghosts(call);
+    set_ghosts(call, faces);
     start(faces, in);
     faces.finish();
   }
@@ -283,9 +274,9 @@ void StaggeredHopping::run(const HopTables& tables, SpinorField& out, int parity
                            const StaggeredHopTask& task, ExactSum* energies) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   StaggeredHopCall call = call_of(tables, out, parity, in, task, energies);
-  const Exchange faces = exchange(parity, out.rhs());
+  VectorHalo& faces = halo(parity, out.rhs());
   if (!faces.is_needed()) return launch(call, SiteRange(out.layout().blocks()));
-  faces.set_ghosts(call);
+  set_ghosts(call, faces);
   start(faces, in);
   const StencilTables& widest = stencil_tables(links_->is_improved() ? 3 : 1, parity);
   launch(call, site_range(widest.inner));
@@ -305,21 +296,21 @@ void StaggeredHopping::run_twice(SpinorField& out, SpinorField& middle, int pari
   };
   if (!launches_can_be_cut(links_->choice().backend) || !has_whole_slices(out.layout())) return apart();
   std::unique_lock<std::mutex> lock(mutex_);
-  const Exchange of_in = exchange(1 - parity, in.rhs()), of_middle = exchange(parity, in.rhs());
+  VectorHalo &of_in = halo(1 - parity, in.rhs()), &of_middle = halo(parity, in.rhs());
   StaggeredHopCall first = call_of(tables_, middle, 1 - parity, in, to_middle, nullptr);
   StaggeredHopCall second = call_of(tables_, out, parity, middle, to_out, energies);
-  of_in.set_ghosts(first);
-  of_middle.set_ghosts(second);
+  set_ghosts(first, of_in);
+  set_ghosts(second, of_middle);
   lock.unlock();
   const size_t working_set = first.working_set + out.bytes();
   const int reach = links_->is_improved() ? 3 : 1;
   StaggeredHopCall second_near = second;
   second_near.working_set = near_set(working_set, out.layout(), reach);
-  const auto pass_of = [&](const Exchange& exchange, const SpinorField& from, SliceStep step) {
+  const auto pass_of = [&](VectorHalo& faces, const SpinorField& from, SliceStep step) {
     SlicePass pass{std::move(step), reach};
-    if (exchange.is_needed()) {
-      pass.start = [this, &exchange, &from] { start(exchange, from); };
-      pass.finish = [&exchange] { exchange.finish(); };
+    if (faces.is_needed()) {
+      pass.start = [this, &faces, &from] { start(faces, from); };
+      pass.finish = [&faces] { faces.finish(); };
     }
     return pass;
   };

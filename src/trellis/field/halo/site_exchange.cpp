@@ -22,9 +22,8 @@ SiteExchange::SiteExchange(HaloPlan plan, const SiteObjects& objects, const Geom
     const size_t bytes = site_halo_bytes(lists.longer_way(), objects_.slots, objects_.reals,
                                          element_bytes(objects_.precision), scale_bytes(objects_.precision));
     bytes_sent_ += bytes;
-    peers_.push_back({{lists.sends, objects_.backend},
-                      {lists.receives, objects_.backend},
-                      messages_.add(rank, rank, message_tag, bytes)});
+    peers_.push_back({{lists.sends, objects_.backend}, {lists.receives, objects_.backend}});
+    messages_.add(rank, rank, message_tag, bytes);
   }
   if (is_connected_)
     messages_.connect(communicator, geometry, objects_.slots, element_bytes(objects_.precision));
@@ -45,10 +44,10 @@ SiteHaloCall SiteExchange::call() const {
 void SiteExchange::pack() {
   SiteHaloCall call = this->call();
   dispatch(objects_.backend, objects_.precision, objects_.lanes, [&]<class Layout, class Storage>() {
-    for (const Peer& peer : peers_) {
-      call.from = peer.sends.data();
-      call.count = int(peer.sends.size());
-      call.message = messages_.send_buffer(peer.message);
+    for (size_t i = 0; i < peers_.size(); ++i) {
+      call.from = peers_[i].sends.data();
+      call.count = int(peers_[i].sends.size());
+      call.message = messages_.send_buffer(int(i));
       launch_site_halo_pack<Layout, Storage>(call, SiteRange(call.count));
     }
     call.from = own_sites_.data();
@@ -58,15 +57,14 @@ void SiteExchange::pack() {
   });
 }
 
-void SiteExchange::unpack() {
+void SiteExchange::unpack(int number) {
+  const Peer& peer = peers_[size_t(number)];
   SiteHaloCall call = this->call();
+  call.to = peer.receives.data();
+  call.count = int(peer.receives.size());
+  call.message = messages_.receive_buffer(number);
   dispatch(objects_.backend, objects_.precision, objects_.lanes, [&]<class Layout, class Storage>() {
-    for (const Peer& peer : peers_) {
-      call.to = peer.receives.data();
-      call.count = int(peer.receives.size());
-      call.message = messages_.receive_buffer(peer.message);
-      launch_site_halo_unpack<Layout, Storage>(call, SiteRange(call.count));
-    }
+    launch_site_halo_unpack<Layout, Storage>(call, SiteRange(call.count));
   });
 }
 
@@ -80,7 +78,7 @@ void SiteExchange::start(const RawField& first, const RawField& second, const Ra
 }
 
 void SiteExchange::finish() {
-  if (is_connected_) messages_.finish([this] { unpack(); });
+  if (is_connected_) messages_.finish([this](int peer) { unpack(peer); });
 }
 
 }  // namespace trellis

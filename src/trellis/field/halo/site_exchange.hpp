@@ -40,11 +40,10 @@ class SiteExchange {
  private:
   struct Peer {
     KernelTable<int32_t> sends, receives;
-    int message;  ///< its number among the messages
   };
   SiteHaloCall call() const;
   void pack();
-  void unpack();
+  void unpack(int number);
   HaloPlan plan_;
   SiteObjects objects_;
   std::vector<Peer> peers_;
