@@ -106,6 +106,8 @@ class CoarseSchur final : public SchurOperator {
   void reconstruct(SpinorField& x, const SpinorField& solution, const SpinorField& b) const override;
   Cost source_cost(int columns) const override;
   Cost reconstruction_cost(int columns) const override;
+  const CoarseMatrixPtr& matrix() const { return matrix_; }
+  SchurForm form() const { return form_; }
   std::string form_in_words() const override {
     return form_ == SchurForm::symmetric ? "even-odd (symmetric)" : "even-odd (asymmetric)";
   }
