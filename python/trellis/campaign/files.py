@@ -20,6 +20,8 @@ from .times import parse_seconds
 
 #: The machine files that come with trellis, in an installed package; a source tree has them in machines/.
 MACHINES = Path(__file__).parent / "machine_files"
+#: Their folder with machines of papers, for the scaling model.
+PUBLISHED = "published"
 
 
 def load_campaign(path: Path | str) -> Campaign:
@@ -103,6 +105,11 @@ def machine_names() -> list[str]:
     return sorted(path.stem for path in _machine_folder().glob("*.toml"))
 
 
+def published_machine_names() -> list[str]:
+    """Names of the machine files that were made from published figures."""
+    return sorted(path.stem for path in (_machine_folder() / PUBLISHED).glob("*.toml"))
+
+
 def _machine_folder() -> Path:
     source = Path(__file__).resolve().parents[3] / "machines"
     return source if source.is_dir() else MACHINES
@@ -118,15 +125,29 @@ def load_machine(name: Path | str) -> Machine:
     RunFileError
         The file does not fit the schema.
     """
-    path = Path(name)
-    if not path.is_file():
-        path = _machine_folder() / f"{name}.toml"
-        if not path.is_file():
-            raise BadArgument(
-                f"no machine {str(name)!r}: give a file, or one of {', '.join(machine_names())}"
-            )
+    path = machine_path(name)
     file, _ = load_run_file(path, MachineFile)
     return _machine(file, str(path))
+
+
+def machine_path(name: Path | str) -> Path:
+    """Return the path of a machine file: a path, or the name of one that comes with trellis.
+
+    Raises
+    ------
+    BadArgument
+        There is no such machine.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    for folder in (_machine_folder(), _machine_folder() / PUBLISHED):
+        if (folder / f"{name}.toml").is_file():
+            return folder / f"{name}.toml"
+    raise BadArgument(
+        f"no machine {str(name)!r}: give a file, or one of {', '.join(machine_names())}; of published figures: "
+        f"{', '.join(published_machine_names())}"
+    )
 
 
 def parse_machine(text: str, name: str = "machine file") -> Machine:

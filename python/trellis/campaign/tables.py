@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from ..ground.errors import BadArgument
 from ..run_files.common import Table
+from .hardware_tables import CostsTable, DeviceTable, FabricTable, LinkTable
 from .times import parse_seconds
 
 
@@ -290,3 +291,7 @@ class MachineFile(Table):
     allocation: AllocationTable = AllocationTable()
     start_up: StartUpTable = StartUpTable()
     launcher_options: dict[str, Any] = Field(default={}, description="The launcher's own words.")
+    device: list[DeviceTable] = Field(default=[], description="What ranks compute on, for the scaling model.")
+    link: list[LinkTable] = Field(default=[], description="Ways between devices and to other nodes.")
+    fabric: FabricTable = FabricTable()
+    costs: CostsTable = CostsTable()
