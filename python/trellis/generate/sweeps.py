@@ -65,7 +65,7 @@ class _Generation:
             run.measure, [], seed=run.heatbath.seed, stream=0, thermalisation=run.sweeps.thermalisation
         )
         self.stream.axes = self.measurements.axes()
-        if run.measure is not None and any(flavour.type == "hisq" for flavour in run.measure.valence):
+        if run.measure is not None and any(flavour.has_naik_term for flavour in run.measure.valence):
             require_naik_fits(self.geometry)
         warn_of_valence(run.measure, output)
 

@@ -113,7 +113,7 @@ class _Chain:
         )
         self.stream.axes = self.measurements.axes()
         valence = run.measure.valence if run.measure else []
-        if "hisq" in {flavour.type for flavour in run.fermions} | {flavour.type for flavour in valence}:
+        if any(flavour.has_naik_term for flavour in [*run.fermions, *valence]):
             require_naik_fits(self.geometry)
         for fermion in run.fermions:
             if fermion.multigrid_table is not None:

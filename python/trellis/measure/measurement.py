@@ -67,7 +67,7 @@ def measure_run(
     set_threads(run.machine, output)
     folder = Path(run.output.directory)
     measurement = _Measurement(run, text, output, stop)
-    largest = LARGEST_OF_NOISE if run.source.type == "noise" else LARGEST_NUMBER
+    largest = LARGEST_OF_NOISE if run.source.is_noise else LARGEST_NUMBER
     found = on_root(lambda: find_configurations(run.configurations, output.notice, largest=largest))
     measurement.extents = require_one_lattice(found, run.configurations)
     require_blocks(run.solver.multigrid, measurement.extents)

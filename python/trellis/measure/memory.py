@@ -57,7 +57,7 @@ def work_fields(solver: SolverTable | PreconditionerTable, columns: int) -> int:
 def _batch_fields(solver: SolverTable | PreconditionerTable) -> float:
     """Vectors in double of a solver and of those inside it, which take a source and a solution, too."""
     own: float = _WORK_FIELDS[solver.type]
-    if solver.type in ("gcr", "multigrid"):
+    if solver.has_restarts:
         own += 2 * min(solver.restart_length or _STEPS_OF_GCR, solver.max_iterations)
     if solver.preconditioner is not None:
         own += 2 + _batch_fields(solver.preconditioner)
@@ -120,7 +120,7 @@ def _staggered_bytes(
     vector = core.staggered_propagator_bytes(lattice)
     # the links, and those of the operator in two storages; HISQ: both levels of smearing, fat and long links
     needed = (11 if isinstance(quark, MeasuredHisq) else 5) * field
-    copies = 2 if run.sink.type == "gaussian" else 1
+    copies = 2 if run.sink.is_gaussian else 1
     needed += vector * (1 + masses * copies)  # with the source
     solve = _staggered_solve_bytes(run, masses, geometry, _STAGGERED_COLUMNS)
     vectors = 0 if run.condensate is None else min(run.condensate.vectors, VECTORS_AT_A_TIME)

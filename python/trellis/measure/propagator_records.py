@@ -169,14 +169,14 @@ def _source(run: MeasureRun, number: int) -> dict[str, Any]:
     """Return the keys that change the source; noise depends on the configuration's number, too."""
     source = run.source
     table: dict[str, Any] = {"type": source.type}
-    if source.type == "gaussian":
+    if source.is_gaussian:
         table |= {"width": source.width, "steps": source.steps}
         table["links"] = _links(run.smearing if source.links is None else source.links)
     if source.momentum is not None:
         table["momentum"] = list(source.momentum)
     if run.staggered_quark is not None and source.is_slice:
         table["sites"] = staggered_sites(source)
-    if source.type == "noise":
+    if source.is_noise:
         table |= {"noise": source.noise or "z4", "noise_seed": source.noise_seed, "index": source.index or 0}
         table["configuration"] = number
     return table

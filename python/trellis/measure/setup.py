@@ -160,7 +160,7 @@ def make_solver(table: SolverTable | PreconditionerTable, multigrid: Multigrid |
     multigrid
         The preconditioner of a table of type multigrid; without it gcr is plain, for runs that solve nothing.
     """
-    if table.type == "multigrid":
+    if isinstance(table, SolverTable) and table.is_multigrid:
         return gcr(
             tolerance=table.tolerance,
             max_iterations=table.max_iterations,
@@ -236,8 +236,7 @@ def lanczos_bytes(
     table: DeflationTable, geometry: Geometry, fermion: MeasuredQuark, is_even_odd: bool
 ) -> int:
     """Bytes per rank of the search for low modes at its peak: basis, rotation and blocks, in double."""
-    slices = fermion.Ls if isinstance(fermion, DomainWall) else 1
-    vector = int(np.prod(geometry.local_extents)) * 24 * 8 * slices // (2 if is_even_odd else 1)
+    vector = int(np.prod(geometry.local_extents)) * 24 * 8 * fermion.slices // (2 if is_even_odd else 1)
     basis = table.basis or 2 * table.modes + 4 * table.block
     return vector * (basis + 2 * table.modes + 7 * table.block)
 
@@ -291,10 +290,9 @@ def doublers_on_walls(run: MeasureRun) -> str:
 
 def is_amplifying(run: MeasureRun) -> bool:
     """Return True if a step of Gaussian smearing has an eigenvalue below -1 (:func:`least_steps`)."""
-    is_gaussian = "gaussian" in (run.source.type, run.sink.type)
     hop = sites_of_a_hop(run)
     too_few = 2 * run.source.steps < 3 * (run.source.width / hop) ** 2
-    return run.fermion is not None and is_gaussian and too_few
+    return run.fermion is not None and run.has_gaussian_smearing and too_few
 
 
 def sites_of_a_hop(run: MeasureRun) -> int:
@@ -406,25 +404,32 @@ def make_source(
     has_spin
         False: the source is one of staggered quarks.
     """
-    sites = "all" if has_spin else staggered_sites(table)
-    if table.type == "noise":
-        assert table.noise_seed is not None  # a SourceTable of noise has one
-        return noise_source(
-            U.geometry,
-            kind=table.noise or "z4",
-            seed=table.noise_seed,
-            configuration=number,
-            index=table.index or 0,
-            time=at[3],
-            has_spin=has_spin,
-            sites=sites,
-        )
-    if table.type == "wall":
-        momentum = table.momentum or (0, 0, 0)
-        return wall_source(U.geometry, at[3], momentum=momentum, has_spin=has_spin, sites=sites)
-    if table.type == "gaussian":
+    if table.is_slice:
+        return _slice_source(table, U.geometry, at[3], number, has_spin=has_spin)
+    if table.is_gaussian:
         return gaussian_source(U, at, width=table.width, steps=table.steps, has_spin=has_spin)
     return point_source(U.geometry, at, has_spin=has_spin)
+
+
+def _slice_source(
+    table: SourceTable, geometry: Geometry, time: int, number: int, *, has_spin: bool
+) -> Source:
+    """Make a wall, or noise, on one time slice."""
+    sites = "all" if has_spin else staggered_sites(table)
+    if not table.is_noise:
+        momentum = table.momentum or (0, 0, 0)
+        return wall_source(geometry, time, momentum=momentum, has_spin=has_spin, sites=sites)
+    assert table.noise_seed is not None  # a SourceTable of noise has one
+    return noise_source(
+        geometry,
+        kind=table.noise or "z4",
+        seed=table.noise_seed,
+        configuration=number,
+        index=table.index or 0,
+        time=time,
+        has_spin=has_spin,
+        sites=sites,
+    )
 
 
 def staggered_sites(table: SourceTable) -> SourceSites:

@@ -142,7 +142,7 @@ class SpinQuarks:
         reports = [F.report for of in currents.values() for F in of.values() if F.report is not None]
         table = self._midpoint(S)
         sinks, smearing = quarks, None
-        if run.sink.type == "gaussian":
+        if run.sink.is_gaussian:
             width, steps = run.source.width, run.source.steps
             smearing = (links, width, steps)
             sinks = {n: Q.smear_sink(links, width=width, steps=steps) for n, Q in quarks.items()}

@@ -157,7 +157,7 @@ class StaggeredQuarks:
         """Return the mesons of a source by the names of their datasets, [momentum, time]. Collective."""
         mesons, links = self._mesons, self._configuration.smearing_links
         source = self._run.source
-        if self._run.sink.type == "gaussian":
+        if self._run.sink.is_gaussian:
             smearing: dict[str, Any] = {"width": source.width, "steps": source.steps}
             quarks = {mass: S.smear_sink(links, **smearing) for mass, S in quarks.items()}
         table: dict[str, NDArray[np.complex128]] = {}

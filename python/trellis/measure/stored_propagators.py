@@ -25,7 +25,6 @@ from ..quarks.propagator_output import write_propagator
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
 from ..run_files import MeasureRun
-from ..run_files.quarks import DomainWall
 from ..run_files.stored import StoredPropagatorsTable
 from ..solve.bound import BoundSolver
 from .inputs import Content
@@ -321,7 +320,7 @@ class ConfigurationPropagators(StoredPropagators):
     ) -> None:
         """The midpoint of domain walls and the axial current."""
         fermion = self._run.fermion
-        if isinstance(fermion, DomainWall) and fermion.Ls % 2 == 0:
+        if fermion is not None and fermion.has_midpoint:
             S.midpoint = S.midpoint or self._midpoint(path, record, source, way)
         if record.axial_current is not None:
             S.axial_current = np.array(record.axial_current)

@@ -19,7 +19,7 @@ from .dynamics import (
 )
 from .generate import OutputTable, StartTable
 from .online import MeasureTable
-from .quarks import BackgroundTable, StaggeredKind
+from .quarks import BackgroundTable, Hisq, StaggeredKind
 from .sea import HisqTable, SeaQuarkTable
 from .smearing import SmearingTable
 
@@ -114,7 +114,7 @@ class HmcRun(RunFile):
     @model_validator(mode="after")
     def _smearing_fits(self) -> Self:
         self.smearing.require_stout_alone("smearing", MOST_STOUT_STEPS)
-        if not self.smearing.is_thin and self.fermions and all(f.type == "hisq" for f in self.fermions):
+        if not self.smearing.is_thin and self.fermions and all(f.has_own_smearing for f in self.fermions):
             raise at_key(
                 "smearing",
                 "HISQ flavours have their own smearing, and [smearing] is for the others, of which there are "
@@ -191,7 +191,7 @@ class HmcRun(RunFile):
     @property
     def has_hisq(self) -> bool:
         """True if a flavour of the sea is HISQ."""
-        return any(fermion.type == "hisq" for fermion in self.fermions)
+        return any(isinstance(fermion, Hisq) for fermion in self.fermions)
 
     def expanded(self, level: IntegratorLevel) -> list[str]:
         """Return the monomials of a level; a flavour's name stands for all its parts."""

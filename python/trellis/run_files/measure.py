@@ -126,10 +126,10 @@ class SourceTable(Table):
 
     @model_validator(mode="after")
     def _noise_has_a_seed(self) -> Self:
-        if self.type == "noise" and self.noise_seed is None:
+        if self.is_noise and self.noise_seed is None:
             raise at_key("type", "noise needs source.noise_seed", self.type)
         for key in ("noise", "noise_seed", "index"):
-            if self.type != "noise" and key in self.model_fields_set:
+            if not self.is_noise and key in self.model_fields_set:
                 raise at_key(
                     key, f'expected source.type = "noise" beside it, found "{self.type}"; leave it out'
                 )
@@ -149,6 +149,16 @@ class SourceTable(Table):
             wanted = 'expected source.type = "wall" or "noise" beside it'
             raise at_key("sites", f'{wanted}, found "{self.type}"; leave it out')
         return self
+
+    @property
+    def is_gaussian(self) -> bool:
+        """True if the source is a point that is smeared."""
+        return self.type == "gaussian"
+
+    @property
+    def is_noise(self) -> bool:
+        """True if the source is a noise field, which depends on the configuration's number."""
+        return self.type == "noise"
 
     @property
     def is_slice(self) -> bool:
@@ -188,6 +198,11 @@ class SinkTable(Table):
     type: Literal["point", "gaussian"] = Field(
         default="point", description="gaussian: width and steps as in [source]."
     )
+
+    @property
+    def is_gaussian(self) -> bool:
+        """True if the propagators are smeared at the sink."""
+        return self.type == "gaussian"
 
 
 class MeasureRun(RunFile):
@@ -279,6 +294,11 @@ class MeasureRun(RunFile):
             raise at_key("deflation", "[deflation] belongs to solves: give [fermion]")
 
     @property
+    def has_gaussian_smearing(self) -> bool:
+        """True if quarks are smeared at the source, at the sink, or at both."""
+        return self.source.is_gaussian or self.sink.is_gaussian
+
+    @property
     def has_solves(self) -> bool:
         """True if a propagator may be solved for; False if all come from stored ones."""
         stored = self.stored_propagators
@@ -317,7 +337,7 @@ class MeasureRun(RunFile):
 
     def _require_multigrid(self) -> None:
         """Refuse multigrid for quarks that it does not serve, and beside low modes."""
-        if self.solver.type != "multigrid":
+        if not self.solver.is_multigrid:
             return
         if self.fermion is not None and not isinstance(self.fermion, WilsonKind):
             raise at_key(
@@ -333,7 +353,7 @@ class MeasureRun(RunFile):
 
     def _require_smearing(self) -> None:
         """Refuse keys of Gaussian smearing if neither source nor sink uses them."""
-        if "gaussian" in (self.source.type, self.sink.type):
+        if self.has_gaussian_smearing:
             return
         for key in ("width", "steps", "links"):
             if key in self.source.model_fields_set:
@@ -363,7 +383,7 @@ class MeasureRun(RunFile):
         if not fermion.has_twist:
             return
         found = list(fermion.boundary[:3])
-        if "gaussian" in (self.source.type, self.sink.type):
+        if self.has_gaussian_smearing:
             raise at_key(
                 "fermion.boundary",
                 f"gaussian smearing is periodic in space: expected other sources and sinks beside {found}",
@@ -397,7 +417,7 @@ class MeasureRun(RunFile):
 
     def _require_contractions_of_noise(self) -> None:
         """Refuse all but mesons at rest with noise, which cancels if quark and antiquark have one source."""
-        if self.source.type != "noise" or self.fermion is None:
+        if not self.source.is_noise or self.fermion is None:
             return
         wrong = {
             "correlators.baryons": (self.correlators.baryons, "[]"),
@@ -418,8 +438,8 @@ class MeasureRun(RunFile):
         """Return True if solves have a result; those of domain walls with an even Ls always have m_res."""
         c = self.correlators
         currents = self.feynman_hellmann.currents or self.three_point.currents
-        has_midpoint = isinstance(fermion, DomainWall) and fermion.Ls % 2 == 0
-        return bool(has_midpoint or c.mesons or c.meson or c.baryons or currents or self.output.propagators)
+        contracted = c.mesons or c.meson or c.baryons or currents
+        return bool(fermion.has_midpoint or contracted or self.output.propagators)
 
     def _conserved_currents(self) -> dict[str, list[str]]:
         """Return the conserved currents of each table that has some, by the table's name."""

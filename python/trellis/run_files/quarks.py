@@ -110,6 +110,26 @@ class Quark(Table):
         """True if the operator has a clover term."""
         return False
 
+    @property
+    def has_own_smearing(self) -> bool:
+        """True if the operator smears its links itself, so that no table of a run file does."""
+        return False
+
+    @property
+    def slices(self) -> int:
+        """The number of slices of the fifth dimension; 1 without one."""
+        return 1
+
+    @property
+    def has_midpoint(self) -> bool:
+        """True if a propagator has a midpoint between walls, from which m_res is measured."""
+        return False
+
+    @property
+    def has_naik_term(self) -> bool:
+        """True if the operator has hops over three sites, for which a lattice can be too short."""
+        return False
+
 
 class WilsonKind(Quark):
     """Quarks of the Wilson kinds, whose mass is given by `mass` or `kappa`."""
@@ -237,6 +257,16 @@ class DomainWall(Quark):
         return self.mass
 
     @property
+    def slices(self) -> int:
+        """Ls."""
+        return self.Ls
+
+    @property
+    def has_midpoint(self) -> bool:
+        """True for an even Ls, whose middle lies between two slices."""
+        return self.Ls % 2 == 0
+
+    @property
     def is_uniform(self) -> bool:
         """True if all slices have one real b5 and one real c5."""
         numbers = [numbers_of(self.b5), numbers_of(self.c5)]
@@ -282,6 +312,16 @@ class Hisq(StaggeredKind):
 
     type: Literal["hisq"] = Field(description="Highly improved staggered quarks.")
     epsilon: Coupling = Field(default=0.0, description="Correction of the Naik term, for heavy quarks.")
+
+    @property
+    def has_own_smearing(self) -> bool:
+        """True: the links have two levels of smearing."""
+        return True
+
+    @property
+    def has_naik_term(self) -> bool:
+        """True: the Naik term has hops over three sites."""
+        return True
 
 
 class BackgroundTable(Table):

@@ -62,6 +62,21 @@ class MethodTable(Table):
             )
         return self
 
+    @property
+    def has_shifts(self) -> bool:
+        """True if one solve serves several shifts of an operator, and with them several masses."""
+        return self.type == "cg"
+
+    @property
+    def has_restarts(self) -> bool:
+        """True if the method keeps the directions of its steps, from a restart to the next one."""
+        return self.type in ("gcr", "multigrid")
+
+    @property
+    def is_multigrid(self) -> bool:
+        """True if the solver has a multigrid set-up."""
+        return False
+
     def _require_inside(self, inside: PreconditionerTable | None) -> None:
         """Refuse a preconditioner that the method, or its even-odd system, does not have."""
         if inside is not None and self.type == "cg":
@@ -154,7 +169,7 @@ class SolverTable(MethodTable):
 
     @model_validator(mode="after")
     def _keys_of_multigrid(self) -> Self:
-        if self.type != "multigrid":
+        if not self.is_multigrid:
             if self.multigrid is not None:
                 raise at_key(
                     "multigrid", f'expected type = "multigrid" beside it, found "{self.type}"; leave it out'
@@ -171,6 +186,11 @@ class SolverTable(MethodTable):
             if getattr(self, key) is not None:
                 raise at_key(key, 'expected another type than "multigrid" beside it; leave it out')
         return self
+
+    @property
+    def is_multigrid(self) -> bool:
+        """True if the solver has a multigrid set-up."""
+        return self.type == "multigrid"
 
     @property
     def columns(self) -> int:

@@ -84,9 +84,9 @@ def require_staggered(run: Any, quark: MeasuredStaggered | MeasuredHisq) -> None
         if is_there:
             found = f'found fermion.type = "{quark.type}"'
             raise at_key(key, f"belongs to quarks with spin, {found}; leave it out")
-    if isinstance(quark, MeasuredHisq) and run.smearing.model_fields_set:
-        raise at_key("smearing", "hisq has its own two levels of smearing: leave [smearing] out")
-    if quark.has_twist and "gaussian" in (run.source.type, run.sink.type):
+    if quark.has_own_smearing and run.smearing.model_fields_set:
+        raise at_key("smearing", f"{quark.type} has its own two levels of smearing: leave [smearing] out")
+    if quark.has_twist and run.has_gaussian_smearing:
         raise at_key(
             "fermion.boundary",
             "gaussian smearing is periodic in space: expected other sources and sinks beside "
@@ -101,7 +101,7 @@ def _require_masses(run: Any, quark: MeasuredStaggeredKind) -> None:
     if len(masses) == 1:
         return
     why = "several masses share one multi-shift solve by conjugate gradients on the even and odd sites"
-    if run.solver.type != "cg":
+    if not run.solver.has_shifts:
         raise at_key("solver.type", f'{why}: expected "cg"', run.solver.type)
     if run.solver.even_odd == "none":
         raise at_key("solver.even_odd", f'{why}: expected another form than "none"', "none")
@@ -121,7 +121,7 @@ def _require_contractions(run: Any) -> None:
                 f"correlators.{key}",
                 "belongs to quarks with spin; mesons of staggered quarks are correlators.local_mesons",
             )
-    if run.source.type == "noise" and correlators.max_momentum_squared:
+    if run.source.is_noise and correlators.max_momentum_squared:
         raise at_key(
             "correlators.max_momentum_squared",
             "with a source of type noise expected 0: only mesons at rest have a mean over the noise",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -209,25 +209,30 @@ def start_field(
     FileError
         The file is no sound configuration, or one of another lattice.
     """
-    if start.type == "cold":
-        return cold(geometry)
-    if start.type == "hot":
-        return hot(geometry, seed=seed)
-    if start.type == "weak":
-        return weak_field(geometry, seed=seed, spread=start.spread)
-    assert start.file is not None
+    if start.file is not None:
+        return _start_of_file(start.file, geometry, machine, output)
+    made: dict[str, Callable[[], GaugeField]] = {
+        "cold": lambda: cold(geometry),
+        "hot": lambda: hot(geometry, seed=seed),
+        "weak": lambda: weak_field(geometry, seed=seed, spread=start.spread),
+    }
+    return made[start.type]()
+
+
+def _start_of_file(file: str, geometry: Geometry, machine: MachineTable, output: Reporter) -> GaugeField:
+    """The links of a file, as :func:`start_field` takes them. Collective."""
     try:
-        U = read_with_report(start.file, grid=machine.grid, lattice=geometry.extents)
+        U = read_with_report(file, grid=machine.grid, lattice=geometry.extents)
     except FileError as error:
         said = f"start.file (lattice.extents = {list(geometry.extents)})"
         raise type(error)(f"{said}: {error}") from error
     assert U.report is not None
     for text in U.report.warnings:
-        output.warning(f"{start.file}: {text}")
+        output.warning(f"{file}: {text}")
     violation = abs(U.loops()["unitarity_violation"])
     if violation < SMALLEST_VIOLATION:
         return U
-    output.line(f"{start.file}: links are in SU(3) to {violation:.1g}; they are reunitarised")
+    output.line(f"{file}: links are in SU(3) to {violation:.1g}; they are reunitarised")
     return U.reunitarised()
 
 
