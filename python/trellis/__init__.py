@@ -122,7 +122,9 @@ _SUBMODULE_OF = {
         "ground.errors",
     ),
     "NotConverged": "ground.solve_report",
-    **dict.fromkeys(["GaugeField", "Geometry", "read_gauge_field"], "gauge.fields"),
+    "GaugeField": "gauge.fields",
+    "Geometry": "gauge.geometry",
+    "read_gauge_field": "gauge.field_files",
     **dict.fromkeys(["cold", "hot", "weak_field"], "gauge.start_fields"),
     "quenched": "evolve.heatbath",
     "hamiltonian": "evolve.monomials",
@@ -179,8 +181,10 @@ if TYPE_CHECKING:
     from . import run_files as run_files
     from .evolve.heatbath import quenched
     from .evolve.monomials import hamiltonian
-    from .gauge.fields import GaugeField, Geometry, read_gauge_field
+    from .gauge.field_files import read_gauge_field
+    from .gauge.fields import GaugeField
     from .gauge.flow import FlowHistory, GradientFlow, flow_history
+    from .gauge.geometry import Geometry
     from .gauge.start_fields import cold, hot, weak_field
     from .ground.errors import (
         BadArgument,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..gauge.fields import read_with_report
+from ..gauge.field_files import read_with_report
 from ..ground.arguments import choice
 from ..ground.errors import BadArgument
 from .arguments import parse_lattice

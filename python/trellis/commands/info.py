@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from ..gauge.fields import FileReport, GaugeField, read_with_report
+from ..gauge.field_files import read_with_report
+from ..gauge.fields import GaugeField
+from ..gauge.file_report import FileReport
 from ..ground.errors import NumericError
 from .arguments import parse_lattice
 from .output import Output

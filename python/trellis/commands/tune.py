@@ -15,7 +15,8 @@ from typing import Any
 from ..evolve.heatbath import HeatBath
 from ..evolve.monomials import make_hmc, make_sea, naming_keys
 from ..evolve.smeared_links import smeared_links
-from ..gauge.fields import GaugeField, Geometry
+from ..gauge.fields import GaugeField
+from ..gauge.geometry import Geometry
 from ..gauge.start_fields import weak_field
 from ..ground.compiled_core import load
 from ..ground.errors import NumericError

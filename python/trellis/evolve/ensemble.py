@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..gauge.fields import GaugeField, read_with_report
+from ..gauge.field_files import read_with_report
+from ..gauge.fields import GaugeField
 from ..ground import dataset_checksums
 from ..ground.compiled_core import load
 from ..ground.crash_safe_files import behind_links, sync_folder, write_json

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ..gauge.fields import FourIntegers, GaugeField, Geometry, require_device
+from ..gauge.fields import GaugeField, require_device
+from ..gauge.geometry import FourIntegers, Geometry
 from ..gauge.start_fields import cold, hot
 from ..ground.arguments import choice, instance, integer, real
 from ..ground.arguments import seed as seed_of

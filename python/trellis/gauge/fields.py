@@ -1,13 +1,12 @@
-"""Lattices, gauge fields and their files."""
+"""Gauge fields: their links, loops and smearing."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -18,7 +17,6 @@ from ..ground.arguments import (
     file_path,
     instance,
     integer,
-    integers,
     real,
     stout_weights,
 )
@@ -28,86 +26,14 @@ from ..ground.crash_safe_files import behind_links
 from ..ground.errors import BadArgument, NotAvailable, NumericError
 from ..ground.parallel import rank
 from ..ground.stout_limits import why_roughening
-from ..ground.tuning import prepare
+from .file_report import FileReport
+from .geometry import Geometry
 
 if TYPE_CHECKING:
     from .. import _core
 
-FourIntegers = Sequence[int]
 #: Unitarity violation of links that come from arrays; those that were rounded to 32 bits have about 2e-7.
 _MOST_VIOLATION = 1e-6
-T = TypeVar("T")
-
-
-def in_four_directions(values: Sequence[T]) -> tuple[T, T, T, T]:
-    """Return the core's four values for x, y, z, t as a tuple of known length."""
-    x, y, z, t = values
-    return x, y, z, t
-
-
-class Geometry:
-    """The lattice, and how it is cut over ranks.
-
-    Parameters
-    ----------
-    extents
-        Lx, Ly, Lz, Lt; each even or 1. Quarks, flow and charge need at least 2.
-    grid
-        Ranks in x, y, z, t; default: the grid with the least communication.
-
-    Raises
-    ------
-    BadArgument
-        An extent is odd and not 1, or the lattice cannot be cut like that; the message lists the legal grids.
-    """
-
-    def __init__(self, extents: FourIntegers, grid: FourIntegers | None = None) -> None:
-        prepare()
-        self._core: _core.Lattice = load().make_lattice(integers("extents", extents, 4), _grid(grid))
-
-    @classmethod
-    def _of(cls, core: _core.Lattice) -> Geometry:
-        geometry = cls.__new__(cls)
-        geometry._core = core
-        return geometry
-
-    @property
-    def extents(self) -> tuple[int, int, int, int]:
-        """Lx, Ly, Lz, Lt of the whole lattice."""
-        return in_four_directions(self._core.extents)
-
-    @property
-    def local_extents(self) -> tuple[int, int, int, int]:
-        """Extents of this rank's part."""
-        return in_four_directions(self._core.local_extents)
-
-    @property
-    def origin(self) -> tuple[int, int, int, int]:
-        """x, y, z, t of the first site of this rank."""
-        return in_four_directions(self._core.origin)
-
-    @property
-    def grid(self) -> tuple[int, int, int, int]:
-        """Ranks in x, y, z, t."""
-        return in_four_directions(self._core.grid)
-
-    @property
-    def volume(self) -> int:
-        """Sites of the whole lattice."""
-        return self._core.volume
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Geometry) and self._core == other._core
-
-    def __hash__(self) -> int:
-        return hash((self.extents, self.grid))
-
-    def __reduce__(self) -> tuple[type[Geometry], tuple[FourIntegers, FourIntegers]]:
-        return Geometry, (self.extents, self.grid)
-
-    def __repr__(self) -> str:
-        x, y, z, t = self.extents
-        return f"Geometry(({x}, {y}, {z}, {t}), grid={self.grid})"
 
 
 class GaugeField(NotPickled):
@@ -438,124 +364,10 @@ class GaugeField(NotPickled):
         return f"<GaugeField {'x'.join(map(str, self.geometry.extents))}>"
 
 
-@dataclass(frozen=True)
-class FileReport:
-    """A report on a gauge file: it names the format, and says whether the file is sound.
-
-    Attributes
-    ----------
-    format, lattice, precision_bits
-        They are as the file states them.
-    checksums
-        Dicts with kind, stored, computed, ok; stored and ok are None where the file has none.
-    values
-        Header values beside the values of the links: dicts with name, expected, found, tolerance, ok.
-    warnings
-        Sentences for the user.
-    metadata
-        Pairs of header keys and texts.
-    ok
-        True if no check failed.
-    """
-
-    format: str
-    lattice: tuple[int, int, int, int]
-    precision_bits: int
-    checksums: list[dict[str, Any]]
-    values: list[dict[str, Any]]
-    warnings: list[str]
-    metadata: list[tuple[str, str]]
-    ok: bool
-
-    @classmethod
-    def _of(cls, core: _core.FileReport) -> FileReport:
-        return cls(
-            core.format,
-            in_four_directions(core.lattice),
-            core.precision_bits,
-            core.checksums,
-            core.values,
-            list(core.warnings),
-            list(core.metadata),
-            core.ok,
-        )
-
-
-def read_gauge_field(
-    path: str | os.PathLike,
-    *,
-    grid: FourIntegers | None = None,
-    lattice: FourIntegers | None = None,
-    report_only: bool = False,
-    device: str = "cpu",
-) -> GaugeField:
-    """Read a gauge configuration; the format is recognised. Collective: each rank reads its part.
-
-    What could not be checked (no checksum in the file) is in ``report.warnings``, and rank 0 gives a
-    UserWarning for each.
-
-    Parameters
-    ----------
-    path
-        ILDG, SciDAC, NERSC, MILC v5, openQCD or Bridge++ text.
-    grid
-        Ranks in x, y, z, t; default: the grid with the least communication.
-    lattice
-        x, y, z, t, for files that do not say it; where the file says it, it must agree.
-    report_only
-        Failed checks do not raise; they are in ``report``.
-    device
-        "cpu", or "cuda" to have the links, and what is made from them, on a GPU (:meth:`GaugeField.to`).
-
-    Returns
-    -------
-    GaugeField
-        ``report`` says what was found. Links are kept as stored.
-
-    Raises
-    ------
-    FileError
-        Not a gauge file, truncated, another lattice than expected, links that are not SU(3).
-    ChecksumError
-        A checksum, plaquette or link trace is not the stored one.
-    NotAvailable
-        device="cuda" without a GPU that can be used.
-    """
-    U = read_with_report(path, grid=grid, lattice=lattice, report_only=report_only, device=device)
-    if U.report is not None and rank() == 0:
-        for text in U.report.warnings:
-            warnings.warn(f"{os.fspath(path)}: {text}", UserWarning, stacklevel=2)
-    return U
-
-
-def read_with_report(
-    path: str | os.PathLike,
-    *,
-    grid: FourIntegers | None = None,
-    lattice: FourIntegers | None = None,
-    report_only: bool = False,
-    device: str = "cpu",
-) -> GaugeField:
-    """:func:`read_gauge_field` for commands, which print ``report.warnings`` themselves. Collective."""
-    require_device(device)
-    prepare()
-    core, report = load().read_gauge_field(
-        file_path(path),
-        _grid(grid),
-        None if lattice is None else integers("lattice", lattice, 4),
-        report_only,
-    )
-    return GaugeField(core, FileReport._of(report)).to(device)
-
-
 def require_device(device: str) -> None:
     """Raise BadArgument for a word that names no device, NotAvailable for one that cannot be used."""
     if choice("device", device, "cpu", "cuda") == "cuda" and (why := load().why_no_gpu()):
         raise NotAvailable(f'device "cuda": {why}')
-
-
-def _grid(grid: FourIntegers | None) -> list[int]:
-    return [0, 0, 0, 0] if grid is None else integers("grid", grid, 4)
 
 
 def _stout_weights(rho: float | Sequence[Sequence[float]], spatial: bool) -> list[list[float]]:

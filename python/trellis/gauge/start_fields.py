@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..ground.arguments import real
 from ..ground.arguments import seed as seed_of
 from ..ground.compiled_core import load
-from .fields import FourIntegers, GaugeField, Geometry
+from .fields import GaugeField
+from .geometry import FourIntegers, Geometry
 
 
 def cold(geometry: Geometry | FourIntegers) -> GaugeField:

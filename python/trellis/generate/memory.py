@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from ..evolve.rational import order_estimate
-from ..gauge.fields import Geometry
+from ..gauge.geometry import Geometry
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.online import MeasureTable
 from ..run_files.quarks import Hisq, StaggeredKind

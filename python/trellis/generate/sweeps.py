@@ -11,7 +11,8 @@ import numpy as np
 from ..evolve.ensemble import State, Stream, load_last_state, save_state, states
 from ..evolve.heatbath import HeatBath
 from ..evolve.online_measurements import OnlineMeasurements
-from ..gauge.fields import GaugeField, Geometry
+from ..gauge.fields import GaugeField
+from ..gauge.geometry import Geometry
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
 from ..ground.machine import fma_peak

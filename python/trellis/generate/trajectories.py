@@ -12,7 +12,8 @@ import numpy as np
 from ..evolve.ensemble import State, Stream, load_last_state, save_state, states
 from ..evolve.monomials import naming_keys
 from ..evolve.online_measurements import OnlineMeasurements, sea_flavours
-from ..gauge.fields import GaugeField, Geometry
+from ..gauge.fields import GaugeField
+from ..gauge.geometry import Geometry
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
 from ..ground.parallel import broadcast, on_root

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..gauge.fields import GaugeField, read_with_report
+from ..gauge.field_files import read_with_report
+from ..gauge.fields import GaugeField
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, FileError
 from ..ground.parallel import on_root

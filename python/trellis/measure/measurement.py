@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..evolve.smeared_links import smeared_links
-from ..gauge.fields import GaugeField, Geometry, read_with_report
+from ..gauge.field_files import read_with_report
+from ..gauge.fields import GaugeField
 from ..gauge.flow import FlowHistory, flow_history
+from ..gauge.geometry import Geometry
 from ..ground.action_parameters import kappa_to_mass
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument

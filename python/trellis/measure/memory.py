@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..gauge.fields import Geometry
+from ..gauge.geometry import Geometry
 from ..ground.compiled_core import load
 from ..ground.machine import roof_buffer_bytes
 from ..run_files import MeasureRun

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..gauge.fields import Geometry
+from ..gauge.geometry import Geometry
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
 from ..run_files.multigrid import MultigridTable

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..evolve.online_measurements import boundary_phases
-from ..gauge.fields import GaugeField, Geometry
+from ..gauge.fields import GaugeField
+from ..gauge.geometry import Geometry
 from ..ground.errors import BadArgument
 from ..ground.operator_records import MIRRORED_MESONS
 from ..quarks.domain_wall import MoebiusDomainWall, spatial_doublers

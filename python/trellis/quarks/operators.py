@@ -20,7 +20,7 @@ from ..ground.operator_records import OperatorRecord, Parameter, is_gamma5_hermi
 
 if TYPE_CHECKING:
     from .. import _core
-    from ..gauge.fields import Geometry
+    from ..gauge.geometry import Geometry
     from .propagators import Propagator
 
 ANTIPERIODIC_IN_TIME = (1, 1, 1, -1)

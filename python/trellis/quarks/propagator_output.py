@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ..gauge.fields import Geometry
+from ..gauge.geometry import Geometry
 from ..ground.arguments import choice, file_path, instance, integer
 from ..ground.compiled_core import load
 from ..ground.crash_safe_files import behind_links

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..gauge.fields import GaugeField, Geometry, in_four_directions, require_device
+from ..gauge.fields import GaugeField, require_device
+from ..gauge.geometry import Geometry, in_four_directions
 from ..ground.arguments import complex_array, instance, integer, integers, phases, real
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import SharedByCopies, array_of

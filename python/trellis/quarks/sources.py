@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ..gauge.fields import GaugeField, Geometry, in_four_directions
+from ..gauge.fields import GaugeField
+from ..gauge.geometry import Geometry, in_four_directions
 from ..ground.arguments import choice, instance, integer, integers, real
 from ..ground.arguments import momentum as momentum_of
 from ..ground.arguments import seed as seed_of

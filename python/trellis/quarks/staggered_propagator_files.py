@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..gauge.fields import Geometry
+from ..gauge.geometry import Geometry
 from ..ground.arguments import file_path, instance, phases
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, FileError

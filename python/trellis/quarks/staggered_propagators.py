@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..gauge.fields import GaugeField, Geometry, require_device
+from ..gauge.fields import GaugeField, require_device
+from ..gauge.geometry import Geometry
 from ..ground.arguments import complex_array, instance, integer, phases, real
 from ..ground.compiled_core import load
 from ..ground.operator_records import OperatorRecord

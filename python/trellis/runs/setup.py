@@ -12,7 +12,9 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ..evolve.ensemble import State, Stream, states, unrecorded_links
-from ..gauge.fields import GaugeField, Geometry, read_with_report
+from ..gauge.field_files import read_with_report
+from ..gauge.fields import GaugeField
+from ..gauge.geometry import Geometry
 from ..gauge.start_fields import cold, hot, weak_field
 from ..ground.arguments import stout_weights
 from ..ground.compiled_core import load

@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
-from ..gauge.fields import in_four_directions
+from ..gauge.geometry import in_four_directions
 from ..ground.arguments import choice, instance, integer, integers, real
 from ..ground.arguments import seed as seed_of
 from ..ground.compiled_core import load

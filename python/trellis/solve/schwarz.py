@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..gauge.fields import in_four_directions
+from ..gauge.geometry import in_four_directions
 from ..ground.arguments import choice, instance, integer, integers
 from ..ground.compiled_core import load
 from .values import Solver
