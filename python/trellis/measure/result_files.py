@@ -26,8 +26,8 @@ from ..hadrons.channels import NAMED_BARYONS, MesonChannel
 from ..run_files import MeasureRun
 from ..run_files.contractions import STRANGE
 from ..run_files.earlier import TRANSLATED, translate_record
-from ..run_files.measure import SourceTable
 from ..run_files.measured_quarks import MeasuredQuark
+from ..run_files.measured_sources import SourceTable
 from ..run_files.quarks import PHASE_WORDS, Coefficients, DomainWall
 from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
 from ..runs.changed_keys import different_keys, differing_keys

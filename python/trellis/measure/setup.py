@@ -28,8 +28,9 @@ from ..quarks.sources import (
     point_source,
     wall_source,
 )
-from ..run_files.measure import ConfigurationsTable, MeasureRun, SourceTable
+from ..run_files.measure import ConfigurationsTable, MeasureRun
 from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
+from ..run_files.measured_sources import SourceTable
 from ..run_files.quarks import Coefficients, DomainWall
 from ..run_files.smearing import SmearingTable
 from ..run_files.solvers import DeflationTable, PreconditionerTable, SolverTable

@@ -27,7 +27,7 @@ from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, pa
 from trellis.run_files.common import Table
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from trellis.run_files.loading import line_of, load_toml
-from trellis.run_files.measure import SourceTable
+from trellis.run_files.measured_sources import SourceTable
 from trellis.run_files.multigrid import MeasuredMultigridTable
 from trellis.run_files.sea_multigrid import SeaMultigridTable
 from trellis.runs.setup import require_naik_fits
