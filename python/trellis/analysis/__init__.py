@@ -21,7 +21,8 @@ from .readers.measurement_files import read_measurements
 from .records.errors import AnalysisError, FitFailed, MeasurementFileError, TooFewConfigurations
 from .records.measurements import Measurements
 from .records.options import AnalysisOptions
-from .records.results import ParticleResult, Results, format_error
+from .records.record import format_error
+from .records.results import ParticleResult, Results
 from .statistics.averaging import ModelAverage, model_average, model_weights
 from .statistics.weights import Weights, make_weights
 

@@ -20,7 +20,8 @@ from .masses.assemble import numbering_notes, observable_results, particle_resul
 from .masses.correlators import Correlator, particle_correlators
 from .masses.models import BackwardState
 from .masses.residual_mass import plateau_warning, residual_mass
-from .masses.spectrum import ParticleFit, backward_state_of, fit_particle
+from .masses.spectrum import backward_state_of, fit_particle
+from .masses.window_scan import ParticleFit
 from .readers.measurement_files import read_measurements
 from .records.errors import AnalysisError, FitFailed, TooFewConfigurations
 from .records.measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries

@@ -16,7 +16,8 @@ from ..analysis.masses.assemble import is_timing
 from ..analysis.pipeline import analyze
 from ..analysis.records.errors import AnalysisError
 from ..analysis.records.options import AnalysisOptions
-from ..analysis.records.results import ParticleResult, Results, format_error
+from ..analysis.records.record import format_error
+from ..analysis.records.results import ParticleResult, Results
 from ..ground.errors import RunFileError
 
 #: What an operating system says of full disks, quotas and limits.

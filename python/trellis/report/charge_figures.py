@@ -14,7 +14,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ..analysis.records.results import ChargeRecord, NucleonCharges, Results, Series
+from ..analysis.records.charge_records import ChargeRecord, NucleonCharges
+from ..analysis.records.record import Series
+from ..analysis.records.results import Results
 from .style import BAND_ALPHA, INK, MARKERS, charge_colours, show_first_times
 
 #: Fits with less weight than this are drawn faintly.

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ..analysis.masses.effective_mass import log_effective_mass, periodic_effective_mass
 from ..analysis.masses.models import SpectralModel
-from ..analysis.records.results import AutocorrelationResult, FitResult, ParticleResult, Results, Series
+from ..analysis.records.record import Series
+from ..analysis.records.results import AutocorrelationResult, FitResult, ParticleResult, Results
 from .style import (
     BAND_ALPHA,
     COLOURS,

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from trellis.ground.crash_safe_files import make_folder, write_bytes, write_text
 
 from ..analysis.masses.assemble import is_timing
-from ..analysis.records.results import Results, format_error
+from ..analysis.records.record import format_error
+from ..analysis.records.results import Results
 from . import figures, stream_figures
 from .charge_figures import charge_drawings
 from .embed import png_bytes, svg_text

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..analysis.records.results import FlowResult, LoopResult, ValueRecord
+from ..analysis.records.online_records import FlowResult, LoopResult, ValueRecord
 from .style import BAND_ALPHA, COLOURS, FAINT, INK, MARKERS
 
 _TARGET = 0.3

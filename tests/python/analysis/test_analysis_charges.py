@@ -27,9 +27,9 @@ from trellis.analysis.charges.charges import (
 from trellis.analysis.charges.nucleon import nucleon_charges, read_lalibe
 from trellis.analysis.charges.three_point import three_point_charge, three_point_functions
 from trellis.analysis.readers.measurement_files import read_measurements
+from trellis.analysis.records.charge_records import ChargeRecord, NucleonCharges
 from trellis.analysis.records.measurements import CorrelatorData, Measurements
 from trellis.analysis.records.options import AnalysisOptions
-from trellis.analysis.records.results import ChargeRecord, NucleonCharges
 from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.report.charge_figures import charge_stability, effective_charges, three_point
 from trellis.report.style import look

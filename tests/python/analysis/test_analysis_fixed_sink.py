@@ -17,11 +17,13 @@ from trellis.analysis.charges.charge_quality import charge_notes, charge_warning
 from trellis.analysis.charges.charges import fit_charges
 from trellis.analysis.charges.fixed_sink import fit_fixed_sinks
 from trellis.analysis.charges.nucleon import nucleon_charges
+from trellis.analysis.records.charge_records import ChargeRecord, NucleonCharges, ThreePointRecord
 from trellis.analysis.records.charge_results import ChargeEstimate, ChargeResult
 from trellis.analysis.records.errors import AnalysisError
 from trellis.analysis.records.measurements import Measurements
 from trellis.analysis.records.options import AnalysisOptions
-from trellis.analysis.records.results import ChargeRecord, NucleonCharges, Results, Series, ThreePointRecord
+from trellis.analysis.records.record import Series
+from trellis.analysis.records.results import Results
 from trellis.report.charge_figures import three_point
 from trellis.report.page import figure_drawings, render_page
 

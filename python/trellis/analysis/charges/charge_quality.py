@@ -19,7 +19,7 @@ from .charge_fit import POOR_FIT, ChargeFit
 from .link_smearing import SLICES_OFF, why_later
 
 if TYPE_CHECKING:
-    from ..records.results import NucleonCharges
+    from ..records.charge_records import NucleonCharges
 
 #: A charge that moves by more of its errors than this, or stretched errors beyond this, are warned about.
 LARGE_DRIFT, LARGE_MISFIT = 3.0, 1.05

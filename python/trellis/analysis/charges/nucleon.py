@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..readers.hdf5_files import open_hdf5
+from ..records.charge_records import ChargeRecord, ChargeWindowRecord, NucleonCharges
 from ..records.errors import AnalysisError, FitFailed, MeasurementFileError
 from ..records.measurements import CorrelatorData, Measurements
 from ..records.momenta import at_rest
 from ..records.options import AnalysisOptions
-from ..records.results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series
+from ..records.record import Series
 from ..statistics.autocorrelation import bin_series
 from .charges import ChargeEstimate, ChargeResult, effective_charge, fit_charges
 from .fixed_sink import fit_fixed_sinks

@@ -8,11 +8,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..records.charge_records import ThreePointRecord
 from ..records.errors import AnalysisError
 from ..records.measurements import CorrelatorData
 from ..records.momenta import AT_REST, Momentum, at_momentum
 from ..records.options import AnalysisOptions
-from ..records.results import Series, ThreePointRecord
+from ..records.record import Series
 from ..statistics.zero_times import missing_times, of_zeros
 from .three_point import Sampled, ThreePointCharge, three_point_charge
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from ..records.measurements import Measurements
 from ..records.options import AnalysisOptions
-from ..records.results import AutocorrelationResult, FitResult, ParticleResult, Series, SolverResult
+from ..records.record import Series
+from ..records.results import AutocorrelationResult, FitResult, ParticleResult, SolverResult
 from ..statistics.autocorrelation import (
     MINIMUM_SAMPLES,
     Autocorrelation,
@@ -20,7 +21,7 @@ from ..statistics.weights import covariance_of_mean
 from .correlators import Correlator
 from .effective_mass import log_effective_mass, periodic_effective_mass
 from .models import ALTERNATING_PRIOR_WIDTHS, GROUND_STATE_PRIOR_WIDTH
-from .spectrum import ParticleFit, ScannedFit, alternate
+from .window_scan import ParticleFit, ScannedFit, alternate
 
 #: Longest time series that is kept in results.json; longer ones are thinned for the plot.
 SERIES_LENGTH = 4000

@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..records.charge_records import ResidualMassRecord
 from ..records.errors import FitFailed
 from ..records.measurements import Measurements
 from ..records.momenta import at_rest
 from ..records.options import AnalysisOptions
-from ..records.results import ResidualMassRecord
 from ..statistics.autocorrelation import bin_series, error_factor
 from ..statistics.averaging import model_average
 from ..statistics.zero_times import missing_times, of_zeros

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
-import gvar as gv
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ...ground.crash_safe_files import write_text
+from .charge_records import NucleonCharges, ResidualMassRecord
+from .online_records import StreamResult
 from .options import AnalysisOptions
+from .record import Record, Series, format_error
 
 #: Raised when the meaning of a key changes.
 SCHEMA_VERSION = 2
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(ser_json_inf_nan="null")
-
-
-class Series(_Record):
-    """Values with errors at positions (times, lags or trajectories)."""
-
-    x: list[float]
-    value: list[float | None]
-    error: list[float | None]
-
-
-class FitResult(_Record):
+class FitResult(Record):
     """One fit of the scan.
 
     chi2 is the weighted sum of squares of the data and chi2_prior that of the priors; dof = n_data -
@@ -55,7 +44,7 @@ class FitResult(_Record):
     parameters: dict[str, float]
 
 
-class ParticleResult(_Record):
+class ParticleResult(Record):
     """One particle: mass_error^2 = statistical_error^2 + model_error^2, lattice units.
 
     Attributes
@@ -118,7 +107,7 @@ class ParticleResult(_Record):
         return repr(self)
 
 
-class AutocorrelationResult(_Record):
+class AutocorrelationResult(Record):
     """Gamma method of one series; tau_int in units of `spacing` trajectories, 1/2 if independent.
 
     The spacing is the step between measurements, or of irregular ones the smallest common step.
@@ -136,7 +125,7 @@ class AutocorrelationResult(_Record):
     series: Series | None = None
 
 
-class RatioResult(_Record):
+class RatioResult(Record):
     """A ratio of masses; the statistical correlation of the two is taken into account."""
 
     value: float
@@ -144,7 +133,7 @@ class RatioResult(_Record):
     correlation: float
 
 
-class SolverResult(_Record):
+class SolverResult(Record):
     """Medians and totals over all recorded solves."""
 
     solver: str | None
@@ -157,7 +146,7 @@ class SolverResult(_Record):
     gflops_median: float | None = None
 
 
-class Provenance(_Record):
+class Provenance(Record):
     """The files, run files and program versions that the results come from."""
 
     files: list[dict]
@@ -166,7 +155,7 @@ class Provenance(_Record):
     analysis_versions: dict[str, str]
 
 
-class ConfigurationSummary(_Record):
+class ConfigurationSummary(Record):
     """The configurations of the correlators."""
 
     count: int
@@ -176,7 +165,7 @@ class ConfigurationSummary(_Record):
     sources_per_configuration: list[int]
 
 
-class PartResult(_Record):
+class PartResult(Record):
     """A part of a trajectory: mean seconds, their share, 10^9 flops and bytes a second of all ranks.
 
     fraction_of_roof: the time that the peak or the memory of the machine allows over the time taken. None:
@@ -191,176 +180,7 @@ class PartResult(_Record):
     fraction_of_roof: float | None = None
 
 
-class ChargeRecord(_Record):
-    """A number with its statistical error and the spread of the models."""
-
-    value: float
-    error: float
-    statistical_error: float
-    model_error: float
-    tau_int: float | None = None
-
-    @property
-    def formatted(self) -> str:
-        """1.271(13)."""
-        return format_error(self.value, self.error)
-
-
-class ResidualMassRecord(ChargeRecord):
-    """m_res (residual_mass.py): the window of largest weight, and the weighted p-value of the windows."""
-
-    t_min: int
-    t_max: int
-    p_value: float
-
-
-class ChargeWindowRecord(_Record):
-    """One fit to two-point and Feynman-Hellmann data together."""
-
-    t_min: int
-    t_max: int
-    states: int
-    values: dict[str, float]
-    errors: dict[str, float]
-    chi2: float
-    expected_chi2: float
-    p_value: float
-    points: int
-    weight: float
-    profiled: bool = False
-
-
-class ThreePointRecord(_Record):
-    """A bare charge by fixed sinks (three_point.ThreePointCharge).
-
-    ratio: R(t, tau) against tau - t/2, one for each separation; midpoint: R(t, t/2) against t; slope: of the
-    summed ratio, against the mean of two neighbouring separations; sink_momentum: n of the nucleon there, and
-    in the C(t) of the ratio.
-    """
-
-    separations: list[int]
-    ratio: list[Series]
-    midpoint: Series
-    slope: Series | None
-    sink_momentum: list[int] = Field(default=[0, 0, 0])
-
-
-class NucleonCharges(_Record):
-    """Isovector charges of the nucleon (charges.ChargeResult); bare, but for g_a_over_g_v. tau_n in s.
-
-    Attributes
-    ----------
-    three_point
-        By fixed sinks, where they were measured; three_point_ratio: g_A / g_V of the midpoints against the
-        separation.
-    fixed_sink
-        The same for the fits of three-point functions with fixed sinks (fixed_sink.py), whose windows begin
-        t_min slices from source and sink; None without, not_fitted says why.
-    ratio_fit
-        In fixed_sink: by charge and separation R(t, tau) of the fit of largest weight, against tau - t/2.
-    t_min_first, smeared_links
-        In fixed_sink: the first window of its fits, and what was done to the links under the operator, which
-        is why it may be another one than in `options` (link_smearing.py); None: thin links, or not known.
-    fixed_sink_difference
-        Charges and g_A / g_V ("A/V") by fixed sinks minus those by Feynman-Hellmann, correlations included.
-    p_value, drift, excited_at_end, excited_at_end_limit, prior_shift, configurations_per_point
-        Whether the fits can be trusted (charge_results.ChargeQuality); None and empty without fits.
-    gap_prior, one_more_state
-        The prior of the gaps; the charges of the best fit with one state more than the fit of largest weight.
-    misfit
-        Factor on the statistical errors: weighted sqrt(chi^2 / expected) of the fits with p < 0.05.
-    autocorrelation_factor
-        The largest 2 tau_int of a charge where it was applied to the covariance of the fits, else 1.
-    dependent
-        Currents whose correlator is a function of the others on every configuration.
-    others
-        Conserved and further currents have fits with C of their own: their records by "conserved" or the
-        name of the current. `charges`, `effective`, `subtracted` and `one_more_state` have those too.
-    """
-
-    charges: dict[str, ChargeRecord] = Field(default_factory=dict)
-    g_a_over_g_v: ChargeRecord | None = None
-    z_v: ChargeRecord | None = None
-    tau_n: ChargeRecord | None = None
-    energy: ChargeRecord | None = None
-    windows: list[ChargeWindowRecord] = Field(default_factory=list)
-    effective: dict[str, Series] = Field(default_factory=dict)
-    subtracted: dict[str, Series] = Field(default_factory=dict)
-    three_point: dict[str, ThreePointRecord] = Field(default_factory=dict)
-    three_point_ratio: Series | None = None
-    fixed_sink: NucleonCharges | None = None
-    fixed_sink_difference: dict[str, ChargeRecord] = Field(default_factory=dict)
-    t_min_first: int | None = None
-    smeared_links: str | None = None
-    ratio_fit: dict[str, dict[int, Series]] = Field(default_factory=dict)
-    p_value: float | None = None
-    drift: dict[str, float] = Field(default_factory=dict)
-    excited_at_end: float | None = None
-    prior_shift: dict[str, float] = Field(default_factory=dict)
-    excited_at_end_limit: float | None = None
-    configurations_per_point: float | None = None
-    gap_prior: tuple[float, float] | None = None
-    one_more_state: dict[str, ChargeRecord] = Field(default_factory=dict)
-    misfit: float = 1.0
-    autocorrelation_factor: float = 1.0
-    dependent: list[str] = Field(default_factory=list)
-    others: dict[str, NucleonCharges] = Field(default_factory=dict)
-
-
-class ValueRecord(_Record):
-    """A number with its Gamma-method error; tau_int of the fluctuations it comes from, 1/2 if independent."""
-
-    value: float
-    error: float
-    tau_int: float | None = None
-
-    @property
-    def formatted(self) -> str:
-        """2.785(12)."""
-        return format_error(self.value, self.error)
-
-
-class FlowResult(_Record):
-    """The gradient flow of a stream, lattice units.
-
-    Attributes
-    ----------
-    t0, sqrt_8t0, w0
-        From the mean E(t); None where it does not reach 0.3.
-    t2_energy
-        t^2 E(t) by flow time.
-    charge_squared, topological_susceptibility
-        <Q^2> and <Q^2> / V of the improved charge at charge_time.
-    """
-
-    count: int
-    t2_energy: Series
-    t0: ValueRecord | None = None
-    sqrt_8t0: ValueRecord | None = None
-    w0: ValueRecord | None = None
-    charge_time: float | None = None
-    charge_squared: ValueRecord | None = None
-    topological_susceptibility: ValueRecord | None = None
-
-
-class LoopResult(_Record):
-    """Wilson loops by "RxT": W, Creutz ratios, and ln W(R, T) / W(R, T + 1)."""
-
-    count: int
-    loops: dict[str, ValueRecord]
-    creutz: dict[str, ValueRecord]
-    potential: dict[str, ValueRecord]
-
-
-class StreamResult(_Record):
-    """The on-line measurements of a stream beyond the single series."""
-
-    flow: FlowResult | None = None
-    loops: LoopResult | None = None
-    derived: dict[str, ValueRecord] = Field(default_factory=dict)
-
-
-class Results(_Record):
+class Results(Record):
     """Everything that an analysis found; written to results.json.
 
     The numbers that most people look for stand at the top, null where there is none: those of the companion
@@ -450,13 +270,3 @@ class Results(_Record):
     def from_json(cls, path: Path | str) -> Results:
         """Read results.json."""
         return cls.model_validate_json(Path(path).read_text())
-
-
-def format_error(value: float, error: float) -> str:
-    """0.4213(17): two digits of error."""
-    if not error > 0:
-        return f"{value:.10g}"
-    places = 1 - math.floor(math.log10(error)) if math.isfinite(error) else 1
-    if places <= 0 and abs(value) < 1e6:  # 1530(460) rather than 1.53(46)e+03
-        return f"{round(value, places) + 0.0:.0f}({round(error, places):.0f})"  # 0.0: no -0
-    return str(gv.gvar(value, error).fmt(None))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...ground.scale_setting import reference_time
 from ..masses.assemble import series
 from ..records.measurements import ArraySeries, Measurements
-from ..records.results import FlowResult, LoopResult, StreamResult, ValueRecord
+from ..records.online_records import FlowResult, LoopResult, StreamResult, ValueRecord
 from ..statistics.autocorrelation import gamma_method, is_constant, observable_of
 from .flow_scales import scales_of
 
