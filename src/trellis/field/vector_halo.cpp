@@ -12,17 +12,18 @@ size_t message_bytes(const HopStencil::Face& face, Precision precision, int rhs)
   return face.arrivals.size() * size_t(rhs) * size_t(colour_vector_reals) * scalar_bytes(precision);
 }
 
-/// f(hop, mu, step) for the legs of all hops that lead to other ranks.
+/// f(hop, mu, step) for the legs of all hops in the directions first..last that lead to other ranks.
 template <class F>
-void for_each_leg(const std::vector<HopStencilPtr>& stencils, const F& f) {
+void for_each_leg(const std::vector<HopStencilPtr>& stencils, int first, int last, const F& f) {
   for (size_t hop = 0; hop < stencils.size(); ++hop)
-    for (int mu = 0; mu < Nd; ++mu)
+    for (int mu = first; mu <= last; ++mu)
       if (stencils[hop]->layout().geometry().is_split(mu))
         for (const int step : {1, -1}) f(int(hop), mu, step);
 }
 }  // namespace
 
-VectorHalo::VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& links, int parity, int rhs)
+VectorHalo::VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& links, int parity, int rhs,
+                       int first, int last)
     : stencils_{std::move(stencils)},
       precision_{links.precision()},
       backend_{links.backend()},
@@ -33,7 +34,7 @@ VectorHalo::VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& link
   const Geometry& geometry = layout.geometry();
   const size_t scalar = scalar_bytes(precision_);
   legs_.reserve(stencils_.size() * legs);
-  for_each_leg(stencils_, [&](int hop, int mu, int step) {
+  for_each_leg(stencils_, first, last, [&](int hop, int mu, int step) {
     const int leg_number = leg_of(mu, step);
     const HopStencil::Face& face = stencils_[size_t(hop)]->face(parity, leg_number);
     const size_t ghosts = size_t(stored_blocks(backend_, int(face.ghosts)));
@@ -57,7 +58,7 @@ VectorHalo::VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& link
 Cost VectorHalo::cost(const std::vector<HopStencilPtr>& stencils, Precision precision, int parity, int rhs) {
   Cost cost;
   std::vector<SentMessage> parts;
-  for_each_leg(stencils, [&](int hop, int mu, int step) {
+  for_each_leg(stencils, 0, Nd - 1, [&](int hop, int mu, int step) {
     const HopStencil::Face& face = stencils[size_t(hop)]->face(parity, leg_of(mu, step));
     parts.push_back({mu, -step, double(message_bytes(face, precision, rhs))});
     cost.launches += 2;

@@ -20,7 +20,8 @@ class VectorHalo {
  public:
   /// For fields of the links' storage and layout with `rhs` right-hand sides; parity: of the receivers. One
   /// hop for each stencil; these have different distances.
-  VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& links, int parity, int rhs);
+  VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& links, int parity, int rhs, int first = 0,
+             int last = Nd - 1);
 
   /// Messages and launches of an exchange.
   static Cost cost(const std::vector<HopStencilPtr>& stencils, Precision precision, int parity, int rhs);

@@ -1,22 +1,79 @@
 #include "trellis/measure/two_hop_smearing.hpp"
 
-#include "trellis/base/error.hpp"
 #include "trellis/comm/stop_together.hpp"
-#include "trellis/field/linear_algebra.hpp"
-#include "trellis/operator/staggered_hopping.hpp"
+#include "trellis/device/launches.hpp"
+#include "trellis/field/precision_dispatch.hpp"
+#include "trellis/field/vector_halo.hpp"
+#include "trellis/kernels/source/direction_hop.hpp"
 
 namespace trellis {
 
 namespace {
 constexpr int spatial_directions = 3;
 
-/// Factors of the sum of the forward and the backward hop in one direction.
-HopTables hops_in(const StaggeredHopping& hopping, int direction) {
-  const auto only = [direction](const Coord&, int mu) {
-    return std::complex<double>(mu == direction ? 1.0 : 0.0);
-  };
-  return hopping.make_tables({only, only}, {only, only});
-}
+/// out = x_scalar x + the sum of the forward and the backward hop; x may be null.
+struct DirectionHopTask {
+  double hop_scalar = 1.0;
+  const SpinorField* x = nullptr;
+  double x_scalar = 0.0;
+};
+
+/// The hops along single spatial directions, with the halos of these alone.
+class DirectionHops {
+ public:
+  /// For fields of colour vectors like `psi`.
+  DirectionHops(const GaugeField& links, const SpinorField& psi)
+      : links_(links, Precision::double_precision, 18, psi.spec().backend, psi.spec().lanes),
+        stencil_{std::make_shared<HopStencil>(links_.layout_ptr(), 1)} {
+    for (int parity = 0; parity < 2; ++parity) {
+      neighbours_[parity] = {stencil_->table(parity), links_.backend()};
+      for (int mu = 0; mu < spatial_directions; ++mu)
+        halos_[mu][parity] = std::make_unique<VectorHalo>(std::vector{stencil_}, links_, parity, psi.rhs(), mu, mu);
+    }
+  }
+
+  /// Both parities of out on these blocks. @pre other ranks that this one has neighbours on do the same
+  void apply(int mu, SpinorField& out, const SpinorField& in, const SiteRange& blocks,
+             const DirectionHopTask& task) {
+    for (int parity = 0; parity < 2; ++parity) {
+      DirectionHopCall call = call_of(mu, parity, out, in, task);
+      VectorHalo& halo = *halos_[mu][parity];
+      if (halo.is_needed()) {
+        const HopLinks* const links[] = {&links_};
+        halo.start(in, links);
+        halo.finish();
+        for (int side = 0; side < 2; ++side) call.ghosts[side] = halo.ghost(0, 2 * mu + side);
+      }
+      dispatch_double(links_.backend(), links_.layout().lanes(), [&]<class Layout, class Storage>() {
+        launch_direction_hop<Layout, Storage>(call, blocks);
+      });
+    }
+  }
+
+ private:
+  DirectionHopCall call_of(int mu, int parity, SpinorField& out, const SpinorField& in,
+                           const DirectionHopTask& task) const {
+    DirectionHopCall call;
+    call.stencil = {neighbours_[parity].data(),
+                    launches_permute_lanes(links_.backend()) ? stencil_->permutations() : nullptr};
+    call.links_here = links_.raw(parity);
+    call.links_there = links_.raw(1 - parity);
+    call.in = in.raw(1 - parity);
+    call.out = out.raw(parity);
+    call.hop_scalar = task.hop_scalar;
+    call.has_x = task.x != nullptr;
+    if (task.x) call.x = task.x->raw(parity);
+    call.x_scalar = task.x_scalar;
+    call.direction = mu;
+    call.slots = out.rhs();
+    return call;
+  }
+
+  HopLinks links_;
+  HopStencilPtr stencil_;
+  KernelTable<int32_t> neighbours_[2];  ///< by parity
+  std::unique_ptr<VectorHalo> halos_[spatial_directions][2];
+};
 
 /// The blocks of a local time slice; none where this rank does not have it.
 SiteRange blocks_of(const SiteLayout& layout, int time) {
@@ -43,29 +100,21 @@ void smear_two_hops(SpinorField& psi, const GaugeField& links, const GaussianSme
   TRELLIS_REQUIRE(links.lattice_ptr() == psi.lattice_ptr(), "links and field live on different lattices");
   TRELLIS_REQUIRE(time == all_times || (time >= 0 && time < lattice.extents()[3]), "time slice ", time,
                   " is not in 0..", lattice.extents()[3] - 1);
-  KernelChoice choice;
-  choice.backend = psi.spec().backend;
-  choice.lanes = psi.spec().lanes;
-  const StaggeredHopping hopping(std::make_shared<StaggeredLinks>(links, choice), {},
-                                 Precision::double_precision);
-  const HopTables tables[] = {hops_in(hopping, 0), hops_in(hopping, 1), hops_in(hopping, 2)};
+  DirectionHops hops(links, psi);
   const double a = smearing.width * smearing.width / (16 * smearing.steps);
-  SpinorField now = hopping.make_field(Subset::full, psi.rhs());
-  SpinorField next = SpinorField::like(now), hopped = next;
-  convert(now, psi);
+  SpinorField now = psi, next = SpinorField::like(now), hopped = next;
   const SiteRange blocks = blocks_of(now.layout(), time);
   for (int step = 0; step < smearing.steps; ++step) {
     stop_together(lattice.communicator());
+    // Ranks that do not own the slice have no neighbour in x, y, z that does: they ask for stops only.
+    if (blocks.size() == 0) continue;
     for (int k = 0; k < spatial_directions; ++k) {
-      for (int parity = 0; parity < 2; ++parity)
-        hopping.apply_on(blocks, tables[k], hopped, parity, now, {1.0});
-      const StaggeredHopTask add{a, k == 0 ? &now : &next, k == 0 ? 1.0 - 12.0 * a : 1.0};
-      for (int parity = 0; parity < 2; ++parity)
-        hopping.apply_on(blocks, tables[k], next, parity, hopped, add);
+      hops.apply(k, hopped, now, blocks, {1.0});
+      hops.apply(k, next, hopped, blocks, {a, k == 0 ? &now : &next, k == 0 ? 1.0 - 12.0 * a : 1.0});
     }
     std::swap(now, next);
   }
-  convert(psi, now);
+  psi = std::move(now);
 }
 
 }  // namespace trellis

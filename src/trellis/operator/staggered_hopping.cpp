@@ -195,20 +195,6 @@ void StaggeredHopping::apply(const HopTables& factors, SpinorField& out, int par
   run(factors, out, parity, in, {b, nullptr, 0.0}, nullptr);
 }
 
-void StaggeredHopping::apply_on(const SiteRange& blocks, const HopTables& factors, SpinorField& out,
-                                int parity, const SpinorField& in, const StaggeredHopTask& task) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  StaggeredHopCall call = call_of(factors, out, parity, in, task, nullptr);
-  VectorHalo& faces = halo(parity, out.rhs());
-  if (faces.is_needed()) {
-    set_ghosts(call, faces);
-    start(faces, in);
-    faces.finish();
-  }
-  call.working_set = 0;  // few blocks: nothing to try
-  if (blocks.size() > 0) launch(call, blocks);
-}
-
 void StaggeredHopping::apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
                                    const StaggeredHopTask& to_middle, const StaggeredHopTask& to_out,
                                    PassOrder order) const {

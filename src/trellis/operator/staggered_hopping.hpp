@@ -92,9 +92,6 @@ class StaggeredHopping {
   bool sums_energies(int rhs) const;
   /// The same with other factors on the legs (derivatives of D).
   void apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in, double b) const;
-  /// The same on some blocks, and with a task. Collective, also where a rank has no block of them.
-  void apply_on(const SiteRange& blocks, const HopTables& factors, SpinorField& out, int parity,
-                const SpinorField& in, const StaggeredHopTask& task) const;
   /// Tables for apply(): factors of the one-site hops, and of the three-site hops (improved links).
   HopTables make_tables(const HopFactors& near, const HopFactors& far) const;
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from trellis.analysis.records.record import Series
 from trellis.analysis.records.online_records import FlowResult, LoopResult, ValueRecord
+from trellis.analysis.records.record import Series
 from trellis.report.stream_figures import flow_figure, loops_figure
 
 
