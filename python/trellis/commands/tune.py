@@ -23,9 +23,11 @@ from ..ground.errors import NumericError
 from ..ground.parallel import broadcast, on_root
 from ..ground.solve_report import NotConverged
 from ..ground.tuning import keep, prepare
+from ..measure.configuration_files import find_configurations
 from ..measure.inputs import require_one_lattice
 from ..measure.multigrid import set_up
-from ..measure.setup import find_configurations, make_operator, make_solver, make_source
+from ..measure.setup import make_operator, make_solver
+from ..measure.sources import make_source
 from ..measure.staggered_quarks import make_staggered_operator, solve_all_masses
 from ..quarks.operators import WilsonClover
 from ..run_files import GenerateRun, HmcRun, MeasureRun

@@ -15,9 +15,9 @@ from ..run_files.writing import model_to_toml
 from ..runs.reporting import Step, StepReporter
 from ..runs.setup import load_run
 from ..runs.stopping import StopRequest
-from .measurement import measure_run
+from .configuration_files import between
+from .course import measure_run
 from .result import MeasureResult
-from .setup import between
 
 #: Messages about a key of the run file begin with it.
 _KEY = re.compile(r"((?:\w+\.)+\w+): ")

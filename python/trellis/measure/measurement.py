@@ -2,169 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
 import time
-import warnings
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ..evolve.smeared_links import smeared_links
 from ..gauge.field_files import read_with_report
 from ..gauge.fields import GaugeField
 from ..gauge.flow import FlowHistory, flow_history
 from ..gauge.geometry import Geometry
-from ..ground.action_parameters import kappa_to_mass
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
-from ..ground.parallel import on_root
 from ..ground.solve_report import NotConverged, SolveReport
 from ..hadrons.correlators import momenta_up_to
-from ..quarks.domain_wall import SPATIAL_DOUBLERS
-from ..quarks.sources import amplifying
 from ..run_files import MeasureRun
-from ..runs.folder_lock import FolderLock
 from ..runs.reporting import Step, StepReporter, counted
-from ..runs.setup import make_output_folder, require_memory, set_threads, warn_of_large_rho
-from ..runs.stopping import Stopped, StopRequest
+from ..runs.setup import require_memory
+from ..runs.stopping import StopRequest
 from .channels import meson_channels
 from .configuration import ConfigurationInHand
 from .currents import require_momenta, require_separations
-from .finished_sources import load_sources, remove_sources, save_sources, unfinished_file
-from .inputs import FileStamp, require_one_lattice, require_same_inputs
+from .finished_sources import load_sources, remove_sources, save_sources
+from .inputs import FileStamp
 from .memory import measurement_bytes
-from .multigrid import report_in_words, require_blocks
-from .result import MeasureResult
-from .result_files import Measured, require_same_run, result_file, write_result
-from .setup import (
-    LARGEST_NUMBER,
-    LARGEST_OF_NOISE,
-    MIRRORED,
-    are_beyond,
-    doublers_on_walls,
-    fewest_steps,
-    find_configurations,
-    has_fixed_time,
-    has_mirrored_mesons,
-    is_amplifying,
-    kappas_of_doublers,
-    make_solver,
-    make_source,
-    sites_of_a_hop,
-    source_positions,
-)
-from .speed import Speed, speed_in_json
+from .multigrid import report_in_words
+from .result_files import Measured, result_file, write_result
+from .run_warnings import are_beyond, warn_of_keys
+from .setup import make_solver
+from .sources import has_fixed_time, make_source, source_positions
+from .speed import Speed
 from .spin_quarks import SpinQuarks
 from .staggered_quarks import StaggeredQuarks, staggered_mesons_of
-from .stored_propagators import ConfigurationPropagators, has_propagators
+from .stored_propagators import ConfigurationPropagators
 from .stored_staggered_propagators import StoredStaggeredPropagators
-
-
-def measure_run(
-    run: MeasureRun, text: str, output: StepReporter, stop: StopRequest, *, resume: bool
-) -> MeasureResult:
-    """Do everything after the run file was read."""
-    set_threads(run.machine, output)
-    folder = Path(run.output.directory)
-    measurement = _Measurement(run, text, output, stop)
-    largest = LARGEST_OF_NOISE if run.source.is_noise else LARGEST_NUMBER
-    found = on_root(lambda: find_configurations(run.configurations, output.notice, largest=largest))
-    measurement.extents = require_one_lattice(found, run.configurations)
-    require_blocks(run.solver.multigrid, measurement.extents)
-    todo, _ = on_root(lambda: _split_done(found, folder))
-    on_root(lambda: make_output_folder(folder))
-    with FolderLock(folder, "measure", output.warning, [number for number, _ in todo]):
-        return _measure_locked(measurement, found, folder, resume=resume)
-
-
-def _measure_locked(
-    measurement: _Measurement, found: list[tuple[int, str]], folder: Path, *, resume: bool
-) -> MeasureResult:
-    """Measure all configurations; the lock of the folder keeps other runs from writing their results."""
-    run, output, stop = measurement.run, measurement.output, measurement.stop
-    todo, done = on_root(lambda: _split_done(found, folder))
-    begun = on_root(lambda: [number for number, _ in todo if unfinished_file(folder, number).exists()])
-    left = on_root(lambda: [number for number, _ in todo if has_propagators(folder, run, number)])
-    measurement.resume = resume
-    if (done or begun or left) and not resume:
-        there = [f"results of {len(done)} of these configurations, the first {done[0]}"] if done else []
-        there += [f"some sources of configuration {begun[0]}"] if begun else []
-        there += [f"propagators of configuration {left[0]}"] if left and not begun else []
-        raise BadArgument(
-            f"{folder} has {' and '.join(there)}; go on with --resume, or choose another folder"
-        )
-    for number in done:
-        measurement.require_lattice(
-            result_file(folder, number),
-            require_same_run(result_file(folder, number), run, measurement.note_translation),
-        )
-        remove_sources(folder, number)  # of a run that was killed right behind the result
-    now = dict(found)
-    require_same_inputs([(result_file(folder, number), now[number]) for number in done], run, output.line)
-    if done:
-        output.line(f"{len(done)} of {len(found)} configurations are done already")
-    start = time.perf_counter()
-    measured = 0
-    measurement.total, measurement.total_configurations = len(todo) * run.source.count, len(todo)
-    with (
-        stop,
-        warnings.catch_warnings(),
-        contextlib.suppress(Stopped),
-    ):
-        # said once, with the keys
-        for said in (amplifying(1), amplifying(2), SPATIAL_DOUBLERS):
-            warnings.filterwarnings("ignore", message=f".*{re.escape(said)}")
-        output.step(Step("propagators", completed=0, total=measurement.total))
-        for number, path in todo:
-            stop.check()
-            measurement.measure_configuration(number, path, folder, measured)
-            measured += 1
-    seconds = time.perf_counter() - start
-    reports = measurement.reports
-    finished = sorted([*done, *(number for number, _ in todo[:measured])])
-    if measured < len(todo):
-        output.stopped(_what_is_saved(stop.reason, measured, todo[measured][0], measurement))
-    output.line(f"{counted(measured, 'configuration')} in {seconds:.1f} s; results in {folder}")
-    return MeasureResult(
-        directory=str(folder),
-        files=tuple(str(result_file(folder, number)) for number in finished),
-        configurations=tuple(finished),
-        skipped=len(done),
-        stopped=measured < len(todo),
-        seconds=seconds,
-        solves=len(reports),
-        stored_propagators=measurement.read,
-        iterations_max=max((r.iterations for r in reports), default=None),
-        relative_residual_max=max((r.largest_residual for r in reports), default=None),
-        solver_seconds=sum(r.seconds for r in reports),
-        setup_seconds=measurement.setup_seconds,
-        gflops=float(np.mean([r.gflops for r in reports])) if reports else None,
-        share_of_roof=float(np.mean([r.share_of_roof or 0.0 for r in reports])) if reports else None,
-        ranks=load().size(),
-        **speed_in_json(reports),
-    )
-
-
-def _split_done(found: list[tuple[int, str]], folder: Path) -> tuple[list[tuple[int, str]], list[int]]:
-    """Return the configurations without a result file, and the numbers of those that have one."""
-    done = [number for number, _ in found if result_file(folder, number).exists()]
-    return [(number, path) for number, path in found if number not in set(done)], done
-
-
-def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measurement) -> str:
-    """Say after a stop which results are saved, and which part of the configuration in hand is not."""
-    text = f"{reason}: stopped before configuration {number}"
-    if measurement.in_hand:
-        what = "nothing is saved"
-        if measurement.sources_done:
-            what = f"{measurement.sources_done} of {measurement.run.source.count} sources are saved"
-        elif measurement.propagators_stored:
-            one = measurement.propagators_stored == 1
-            what = f"{measurement.propagators_stored} {'propagator is' if one else 'propagators are'} saved"
-        text = f"{reason}: stopped in configuration {number}, of which {what}"
-    return f"{text}; saved of this run: {saved} configurations; --resume measures {number} and what follows"
 
 
 def _numbers(reports: list[SolveReport], history: FlowHistory | None) -> dict[str, float]:
@@ -189,7 +59,7 @@ def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
     return f"raise {keys}, or choose another solver.inner_precision ({solver.inner_precision}) or solver.type"
 
 
-class _Measurement:
+class Measurement:
     """A measurement: the state that the configurations of a run share, and the work on each of them."""
 
     def __init__(self, run: MeasureRun, text: str, output: StepReporter, stop: StopRequest) -> None:
@@ -214,23 +84,7 @@ class _Measurement:
         self.memory_is_checked = self.is_warned_of_momenta = self.is_warned_of_files = False
         self.is_translation_noted = False
         self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
-        warn_of_large_rho("smearing", run.smearing, output)
-        if run.source.links is not None:
-            warn_of_large_rho("source.links", run.source.links, output)
-        if has_mirrored_mesons(run):
-            output.warning(MIRRORED)
-        for key, kappa in kappas_of_doublers(run):
-            output.warning(
-                f"{key} = {kappa:g} is a mass of {kappa_to_mass(kappa):.4g}; quarks have kappa near 1/8 "
-                "(a mass near 0), and here doublers are the light ones"
-            )
-        if said := doublers_on_walls(run):
-            output.warning(f"fermion.M5: {said}")
-        if is_amplifying(run):
-            output.warning(
-                f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: "
-                f"{amplifying(sites_of_a_hop(run))}, here at least {fewest_steps(run)}"
-            )
+        warn_of_keys(run, output)
 
     def measure_configuration(self, number: int, path: str, folder: Path, count: int) -> None:
         run = self.run

@@ -24,7 +24,7 @@ from ..run_files.earlier import translate_record
 from ..run_files.smearing import SmearingTable
 from ..runs.changed_keys import differing_keys
 from .inputs import Content
-from .setup import staggered_sites
+from .sources import staggered_sites
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,8 @@ from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKin
 from ..runs.changed_keys import different_keys, differing_keys
 from .inputs import FileStamp, write_input
 from .multigrid import ConfigurationMultigrid, report_in_words
-from .setup import coefficients, describe_smearing, staggered_sites
+from .setup import coefficients, describe_smearing
+from .sources import staggered_sites
 from .speed import speed_columns
 from .staggered_quarks import CONDENSATE, StaggeredMeson
 

@@ -21,8 +21,10 @@ from trellis.campaign.files import load_campaign
 from trellis.errors import BadArgument, RunFileError
 from trellis.hadrons.channels import gamma_product_name
 from trellis.measure.channels import meson_channels
+from trellis.measure.configuration_files import find_configurations
 from trellis.measure.currents import require_momenta
-from trellis.measure.setup import are_beyond, find_configurations, has_mirrored_mesons, source_positions
+from trellis.measure.run_warnings import are_beyond, has_mirrored_mesons
+from trellis.measure.sources import source_positions
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
 from trellis.run_files.common import Table
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable, ThreePointTable

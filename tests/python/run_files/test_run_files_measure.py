@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trellis.errors import BadArgument, RunFileError
-from trellis.measure.setup import find_configurations
+from trellis.measure.configuration_files import find_configurations
 from trellis.run_files import MeasureRun, parse_run_file
 from trellis.run_files.measure import ConfigurationsTable
 from trellis.run_files.multigrid import MeasuredMultigridTable
