@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BITS = ROOT / "tests" / "bits"
 LIST = BITS / "sha256.json"
 #: The folders of run files by their language.
-LANGUAGES = {1: BITS / "first_language", 2: BITS}
+LANGUAGES = {1: BITS / "first_language", 3: BITS}
 #: In this order: what measures needs the configurations of the first.
 COMMANDS = {
     "quenched": "generate",
@@ -105,7 +105,7 @@ def trellis(program: str, ranks: int, folder: Path, *arguments: str) -> None:
         sys.exit(f"{' '.join(line)} ended with status {done.returncode}:\n{done.stdout}{done.stderr}")
 
 
-def run_all(program: str, ranks: int, language: int = 2) -> dict[str, str]:
+def run_all(program: str, ranks: int, language: int = 3) -> dict[str, str]:
     """Run every run file in an empty folder; the digests of all results."""
     found: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as name:
@@ -116,7 +116,7 @@ def run_all(program: str, ranks: int, language: int = 2) -> dict[str, str]:
     return found
 
 
-def go_on(program: str, ranks: int, language: int = 2) -> dict[str, str]:
+def go_on(program: str, ranks: int, language: int = 3) -> dict[str, str]:
     """Go on with the run and the result of an earlier version; the digests of all results."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "earlier"
@@ -157,7 +157,7 @@ def main() -> int:
         "--language",
         type=int,
         choices=sorted(LANGUAGES),
-        default=2,
+        default=3,
         help="of the run files; 1: up to 70dd047",
     )
     parser.add_argument("--record", action="store_true", help="write the list from a run on one rank")

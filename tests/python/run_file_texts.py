@@ -12,7 +12,7 @@ Tables = Mapping[str, Any]
 _HEAT_BATH: Tables = {
     "lattice": {"extents": [4, 4, 4, 4]},
     "action": {"beta": 6.0},
-    "heatbath": {"seed": 7},
+    "random": {"seed": 7},
     "sweeps": {"total": 4, "keep_every": 2},
     "output": {"directory": "out"},
 }

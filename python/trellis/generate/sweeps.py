@@ -60,10 +60,10 @@ class _Generation:
         set_threads(run.machine, output)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
         self.heatbath = HeatBath(
-            beta=run.action.beta, seed=run.heatbath.seed, over_relaxation=run.heatbath.over_relaxation
+            beta=run.action.beta, seed=run.random.seed, over_relaxation=run.heatbath.over_relaxation
         )
         self.measurements = OnlineMeasurements(
-            run.measure, [], seed=run.heatbath.seed, stream=0, thermalisation=run.sweeps.thermalisation
+            run.measure, [], seed=run.random.seed, stream=0, thermalisation=run.sweeps.thermalisation
         )
         self.stream.axes = self.measurements.axes()
         if run.measure is not None and any(flavour.has_naik_term for flavour in run.measure.valence):
@@ -89,7 +89,7 @@ class _Generation:
             plan = (
                 f"nothing to do: {self.folder} has {self.sweep} sweeps, and sweeps.total = {run.sweeps.total}"
             )
-        output.line(f"{extents}, beta = {run.action.beta:g}, seed {run.heatbath.seed}: {plan}")
+        output.line(f"{extents}, beta = {run.action.beta:g}, seed {run.random.seed}: {plan}")
         if not run.sweeps.keeps_any(run.sweeps.total):
             output.warning(
                 f"sweeps.keep_every = {run.sweeps.keep_every} keeps no configuration up to sweep "
@@ -127,13 +127,13 @@ class _Generation:
             if resume:
                 self.output.line("nothing to resume: starting at sweep 1")
             set_aside_stream(self.stream, self.text, self.output)
-            return start_field(run.start, self.geometry, run.heatbath.seed, run.machine, self.output)
+            return start_field(run.start, self.geometry, run.random.seed, run.machine, self.output)
         state, U, record = found
         self._require_same_physics(record["physics"], state)
         require_lattice(str(state.links), U, self.geometry)
         self.sweep = self.saved = self.resumed_from = state.sweep
         self.measurements.go_on(record.get("measure"), str(state.record))
-        read_stream(self.stream, state, "heatbath.seed")
+        read_stream(self.stream, state, "random.seed")
         set_aside_damaged(state, self.output)
         self.output.line(f"resuming after sweep {state.sweep} ({state.links.name})")
         return U
@@ -146,6 +146,7 @@ class _Generation:
             "action": run.action.model_dump(),
             "start": run.start.model_dump(),
             "heatbath": run.heatbath.model_dump(),
+            "random": run.random.model_dump(),
         }
 
     def _require_same_physics(self, stored: dict[str, Any], state: State) -> None:
@@ -196,7 +197,7 @@ class _Generation:
         `state` is the number that the last state has, or will have.
         """
         run = self.run
-        attributes = {"beta": run.action.beta, "seed": run.heatbath.seed, "last_state": state}
+        attributes = {"beta": run.action.beta, "seed": run.random.seed, "last_state": state}
         attributes["thermalisation"] = run.sweeps.thermalisation
         self.stream.write(self.text, run.lattice.extents, attributes)
 

@@ -6,4 +6,4 @@ __version__ = "0.1.0"
 #: Version of doc/conventions.md; written into every result.
 conventions_version = "1"
 #: Version of the language of run files; written into every result. Those of the first do not name it.
-run_file_language = 2
+run_file_language = 3

@@ -167,6 +167,12 @@ class LatticeTable(Table):
     extents: Extents = Field(description="Lx, Ly, Lz, Lt; even numbers, at least 2.")
 
 
+class SeedTable(Table):
+    """[random]: the random numbers of a run."""
+
+    seed: int = Field(ge=0, lt=2**63, description="Seed of all random numbers of the run.")
+
+
 class MachineTable(Table):
     """[machine]: where it runs. Nothing here changes a bit of the results."""
 

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import Name, Table, at_key
+from .common import Name, SeedTable, Table, at_key
 
 #: Drifts of a step, by scheme.
 DRIFTS = {"leapfrog": 1, "omelyan2": 2, "omelyan4": 5, "force_gradient": 2}
@@ -152,10 +152,9 @@ class TrajectoriesTable(Table):
         return self.keep_every is not None and after > 0 and after % self.keep_every == 0
 
 
-class RandomTable(Table):
-    """[random]"""
+class RandomTable(SeedTable):
+    """[random] of trajectories."""
 
-    seed: int = Field(ge=0, lt=2**63, description="Seed of all random numbers of the run.")
     stream: int = Field(
         default=0, ge=0, lt=2**63, description="Independent runs of one seed have different streams."
     )

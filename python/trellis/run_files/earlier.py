@@ -1,4 +1,7 @@
-"""The earlier language of run files, of 70dd047 and versions before it, in words of the present one.
+"""The earlier languages of run files in words of the present one.
+
+The first language is that of 70dd047 and versions before it; in the second the seed of a heat bath is a key of
+[heatbath].
 
 Files that people write are refused where they have old words, with the new ones beside them. Records of these
 words, in states, results and propagators, are translated, so that runs which began with them go on.
@@ -81,7 +84,7 @@ class Translation:
 
 def translate(content: Mapping[str, Any]) -> Translation:
     """Translate a run file; words of the present language stay as they are."""
-    return _Translator(content, is_record=False).translation
+    return _Translator(content, 1, is_record=False).translation
 
 
 def translate_record(content: Mapping[str, Any], language: int) -> dict[str, Any]:
@@ -92,7 +95,7 @@ def translate_record(content: Mapping[str, Any], language: int) -> dict[str, Any
     """
     if language >= run_file_language:
         return dict(content)
-    return _Translator(content, is_record=True).translation.content
+    return _Translator(content, language, is_record=True).translation.content
 
 
 def translate_state(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,10 +138,16 @@ def _says_nothing(value: Any) -> bool:
 
 
 class _Translator:
-    """The translation of one file or record, which is made table by table."""
+    """The translation of one file or record from a language, which is made table by table."""
 
-    def __init__(self, content: Mapping[str, Any], *, is_record: bool) -> None:
+    def __init__(self, content: Mapping[str, Any], language: int, *, is_record: bool) -> None:
         self.translation, self.is_record = Translation(copy.deepcopy(dict(content))), is_record
+        if language < 2:
+            self._from_first()
+        self._seed()
+
+    def _from_first(self) -> None:
+        """Translate the words that the first language alone has."""
         for path in (("fermion",), ("fermions",), ("measure", "valence")):
             default = {"fermion": "wilson", "measure": "staggered"}.get(path[0])
             for where, table in self._tables(path):
@@ -171,6 +180,18 @@ class _Translator:
 
     def _found(self, path: _Path, advice: str) -> None:
         self.translation.old_words.append(OldWord(path, advice))
+
+    def _seed(self) -> None:
+        """Move the seed of a heat bath to [random]; a file of trajectories has no heat bath."""
+        content = self.translation.content
+        random = content.get("random", {})
+        if "molecular_dynamics" in content or not isinstance(random, dict):
+            return
+        for where, table in self._tables(("heatbath",)):
+            if "seed" in table:
+                seed = table.pop("seed")
+                content["random"] = {"seed": seed, **random}
+                self._found((*where, "seed"), f"write seed = {toml_value(seed)} in [random]")
 
     def _quark(self, path: _Path, table: dict[str, Any], default: str | None) -> None:
         """Give a table of a quark its type, and leave out the keys of the other types that say nothing."""

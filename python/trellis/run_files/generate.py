@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from ..ground.action_parameters import GAUGE_ACTIONS
-from .common import LatticeTable, MachineTable, NotNegative, RunFile, Table
+from .common import LatticeTable, MachineTable, NotNegative, RunFile, SeedTable, Table
 from .online import MeasureTable
 
 #: Tables that only runs with [molecular_dynamics] have.
@@ -59,7 +59,6 @@ class StartTable(Table):
 class HeatbathTable(Table):
     """[heatbath]: Cabibbo-Marinari sweeps with Kennedy-Pendleton heat baths."""
 
-    seed: int = Field(ge=0, lt=2**63, description="Seed of all random numbers of the run.")
     over_relaxation: int = Field(
         default=4, ge=0, description="Over-relaxation sweeps after each heat-bath sweep."
     )
@@ -113,7 +112,8 @@ class GenerateRun(RunFile):
     lattice: LatticeTable
     action: ActionTable
     start: StartTable = StartTable()
-    heatbath: HeatbathTable
+    heatbath: HeatbathTable = HeatbathTable()
+    random: SeedTable
     sweeps: SweepsTable
     output: OutputTable
     measure: MeasureTable | None = Field(default=None, description="On-line measurements.")
@@ -127,8 +127,7 @@ class GenerateRun(RunFile):
             raise ValueError(
                 f"{' and '.join(f'[{name}]' for name in found)} beside [heatbath] or [sweeps]: the heat bath "
                 "is quenched and makes no trajectories; leave these out, or run by trajectories, with "
-                "[molecular_dynamics], [[integrator]], [trajectories] and [random] in place of [heatbath] "
-                "and [sweeps]"
+                "[molecular_dynamics], [[integrator]] and [trajectories] in place of [heatbath] and [sweeps]"
             )
         return content
 

@@ -84,7 +84,7 @@ class HmcRun(RunFile):
             raise ValueError(
                 f"{' and '.join(f'[{name}]' for name in found)} beside [molecular_dynamics]: a run is one of "
                 "the heat bath ([heatbath], [sweeps]) or of trajectories ([molecular_dynamics], "
-                "[[integrator]], [trajectories], [random]); leave one of them out"
+                "[[integrator]], [trajectories]); leave one of them out"
             )
         return content
 

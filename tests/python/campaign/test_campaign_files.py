@@ -82,7 +82,7 @@ name = "g-{n}"
 over = { n = [20, 40] }
 kind = "generate"
 run_file = "q.toml"
-set = { "sweeps.total" = "{n}", "heatbath.seed" = 7 }
+set = { "sweeps.total" = "{n}", "random.seed" = 7 }
 arguments = ["--resume"]
 outputs = ["ensemble/configuration.{n:06d}.ildg"]
 """

@@ -175,7 +175,7 @@ def test_a_file_without_checksums_is_said_once(folder: Path, ranks: int) -> None
     run("convert", "conf.ildg", "unchecked", "--format", "openqcd", cwd=folder)
     extents = list(tr.read_gauge_field(folder / "conf.ildg").geometry.extents)
     (folder / "start.toml").write_text(
-        f"[lattice]\nextents = {extents}\n[action]\nbeta = 6.0\n[heatbath]\nseed = 1\n"
+        f"[lattice]\nextents = {extents}\n[action]\nbeta = 6.0\n[random]\nseed = 1\n"
         f'[sweeps]\ntotal = 1\nkeep_every = 1\n[output]\ndirectory = "started{ranks}"\n'
         '[start]\ntype = "file"\nfile = "unchecked"\n'
     )
@@ -257,7 +257,7 @@ def test_convert_refuses(folder: Path) -> None:
     "kind, table",
     [
         ("measure", "fermion"),
-        ("generate", "heatbath"),
+        ("generate", "sweeps"),
         ("hmc", "molecular_dynamics"),
         ("campaign", "task"),
         ("machine", "nodes"),
@@ -350,7 +350,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
 
 def test_threads_without_number_are_refused(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
-        "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 1\n"
+        "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[random]\nseed = 1\n"
         '[sweeps]\ntotal = 1\nkeep_every = 1\n[machine]\nthreads = 5000\n[output]\ndirectory = "out"\n'
     )
     failed = run("generate", "run.toml", cwd=tmp_path, status=1)
@@ -363,7 +363,7 @@ def test_threads_that_share_cores_are_warned_about(tmp_path: Path) -> None:
     core = min(os.sched_getaffinity(0))
     for threads, is_warned in ((2, True), (1, False)):
         (tmp_path / "run.toml").write_text(
-            "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 1\n"
+            "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[random]\nseed = 1\n"
             f'[sweeps]\ntotal = 1\nkeep_every = 1\n[output]\ndirectory = "out_{threads}"\n'
         )
         found = subprocess.run(

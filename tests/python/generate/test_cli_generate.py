@@ -219,12 +219,12 @@ def test_a_stream_that_is_cut_off(plain: Path, tmp_path: Path, ranks: int) -> No
     said = run("generate", "run.toml", "--resume", cwd=folder, ranks=ranks, status=1).stderr
     assert "error: cannot open out/stream.h5: truncated file" in said
     assert "Lost with it are the observables of 1 to 14" in said
-    assert 'start.file = "out/configuration.000014.ildg" and another heatbath.seed' in said
+    assert 'start.file = "out/configuration.000014.ildg" and another random.seed' in said
     assert {path.name: sha256(path) for path in (folder / "out").iterdir()} == before
     # a new run
     new = heat_bath(
         RUN,
-        heatbath={"seed": 8},
+        random={"seed": 8},
         start={"type": "file", "file": "out/configuration.000014.ildg"},
         sweeps={"total": 5},
         output={"directory": "new"},

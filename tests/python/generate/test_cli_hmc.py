@@ -148,9 +148,9 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "tables, expected",
     [
-        ({"heatbath": {"seed": 1}}, "[heatbath] beside [molecular_dynamics]: a run is one of the"),
+        ({"heatbath": {"over_relaxation": 1}}, "[heatbath] beside [molecular_dynamics]: a run is one of the"),
         (
-            {"heatbath": {"seed": 1}, "sweeps": {"total": 1, "keep_every": 1}, "molecular_dynamics": None},
+            {"heatbath": {}, "sweeps": {"total": 1, "keep_every": 1}, "molecular_dynamics": None},
             "[integrator] and [trajectories] beside [heatbath] or [sweeps]: the heat bath is quenched",
         ),
     ],

@@ -67,7 +67,8 @@ TWISTED = {
 }
 HEAT_BATH = {
     "action": {"beta": 5.7},
-    "heatbath": {"seed": 3, "over_relaxation": 1},
+    "random": {"seed": 3},
+    "heatbath": {"over_relaxation": 1},
     "sweeps": {"thermalisation": 2, "checkpoint_every": 2},
     "measure": {
         "flow": {"every": 2, "time": 0.5},

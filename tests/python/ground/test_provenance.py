@@ -19,7 +19,7 @@ from trellis.ground.provenance import revision
 
 #: The text of the run file is stored, with its comment, and not what became of it.
 GENERATE = "# A comment that is kept.\n" + heat_bath(
-    action={"beta": 5.7}, heatbath={"seed": 11}, output={"directory": "ensemble"}
+    action={"beta": 5.7}, random={"seed": 11}, output={"directory": "ensemble"}
 )
 MEASURE = """\
 [configurations]
@@ -96,7 +96,7 @@ def test_a_result_can_be_made_again_from_itself(folder: Path, tmp_path: Path) ->
 
 def test_records_of_configurations(folder: Path) -> None:
     record = json.loads((folder / "ensemble" / "configuration.000002.json").read_text())
-    assert record["physics"]["heatbath"]["seed"] == 11
+    assert record["physics"]["random"]["seed"] == 11
     assert record["provenance"]["run_file"] == GENERATE
     assert record["provenance"]["trellis_version"] == tr.__version__
     assert (

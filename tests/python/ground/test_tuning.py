@@ -24,8 +24,9 @@ extents = [8, 8, 8, 8]
 beta = 5.7
 [start]
 type = "weak"
-[heatbath]
+[random]
 seed = 5
+[heatbath]
 over_relaxation = 3
 [sweeps]
 total = 4

@@ -125,6 +125,12 @@ OLD_WORDS = [
     ),
     (
         GenerateRun,
+        "over_relaxation = 4",
+        "seed = 2",
+        "heatbath.seed: write seed = 2 in [random]",
+    ),
+    (
+        GenerateRun,
         "[output]",
         '[measure.loops]\nsmearing = "none"\n[output]',
         "measure.loops.smearing: leave it out",
@@ -226,7 +232,7 @@ def test_a_value_of_another_kind_is_refused_by_its_key(model: type, present: str
 
 def run_of(name: str, folder: str = ".") -> tuple[type, dict]:
     content = tomllib.loads((BITS / folder / f"{name}.toml").read_text())
-    model = MeasureRun if "configurations" in content else GenerateRun if "heatbath" in content else HmcRun
+    model = MeasureRun if "configurations" in content else GenerateRun if "sweeps" in content else HmcRun
     return model, content
 
 
@@ -289,8 +295,23 @@ def test_the_record_of_a_state() -> None:
     assert state["physics"]["smearing"] == {"ape": None, "stout": None, "flow": None}
     assert state["physics"]["metropolis"]["tolerance"] == 1e-10
     assert state["measure"]["measure.fermions"] == {"vectors": 2}
-    state["provenance"]["run_file_language"] = 2
+    state["provenance"]["run_file_language"] = 3
     assert translate_state(state) == state
+
+
+def test_a_record_of_the_second_language_has_its_seed_moved_alone() -> None:
+    """Words of the first language are no old words of the second: its tables stay as they are."""
+    smearing = {"stout": {"rho": 0.1, "steps": 2, "spatial": False}}
+    content = {"heatbath": {"seed": 5, "over_relaxation": 4}, "smearing": smearing}
+    moved = {"heatbath": {"over_relaxation": 4}, "random": {"seed": 5}, "smearing": smearing}
+    assert translate_record(content, 2) == moved
+    assert translate_record(moved, 2) == moved
+    assert translate_record(moved, 3) == moved
+
+
+def test_a_seed_in_random_stays_beside_an_old_one() -> None:
+    content = translate({"heatbath": {"seed": 5}, "random": {"seed": 6}}).content
+    assert content == {"heatbath": {}, "random": {"seed": 6}}
 
 
 @pytest.mark.parametrize(

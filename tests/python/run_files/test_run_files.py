@@ -49,7 +49,7 @@ extents = [4, 4, 4, 8]
 beta = 6.0
 
 [heatbath]
-seed = 1
+over_relaxation = 4
 
 [sweeps]
 total = 10
@@ -57,6 +57,9 @@ keep_every = 5
 
 [output]
 directory = "out"
+
+[random]
+seed = 1
 """
 MEASURE = """\
 [configurations]
@@ -158,7 +161,7 @@ MISTAKES = [
         ["sweeps.total", "expected an integer of 64 bits", f"found {2**63}"],
     ),
     (MeasureRun, "[output]", "[output]\npropagators = 1", 7, ["propagators", "valid boolean", "found 1"]),
-    (GenerateRun, "seed = 1", "seed = -1", 8, ["heatbath.seed", "found -1"]),
+    (GenerateRun, "seed = 1", "seed = -1", 18, ["random.seed", "found -1"]),
     (
         GenerateRun,
         "total = 10",
