@@ -67,7 +67,7 @@ FieldArrays arrays_of_coefficients(const SiteField& coefficients) {
 }  // namespace
 
 void write_multigrid(hdf5::Group& group, const Multigrid& multigrid) {
-  const SpinorField& columns = multigrid.prolongator().columns();
+  const SpinorField columns = multigrid.prolongator().copy_of_columns();
   arrays_of_columns(columns).write(group, columns);
   const SiteField& coefficients = *multigrid.coefficients();
   arrays_of_coefficients(coefficients).write(group, coefficients);

@@ -28,7 +28,8 @@ class DirectionHops {
     for (int parity = 0; parity < 2; ++parity) {
       neighbours_[parity] = {stencil_->table(parity), links_.backend()};
       for (int mu = 0; mu < spatial_directions; ++mu)
-        halos_[mu][parity] = std::make_unique<VectorHalo>(std::vector{stencil_}, links_, parity, psi.rhs(), mu, mu);
+        halos_[mu][parity] = std::make_unique<VectorHalo>(std::vector{HopStencilPtr(stencil_)}, links_,
+                                                          parity, psi.rhs(), mu, mu);
     }
   }
 

@@ -97,7 +97,8 @@ void CoarseProlongator::prolong_to(SiteField& fine, const SiteField& coarse) con
   TRELLIS_REQUIRE(fine.layout_ptr() == columns_.layout_ptr() && fine.precision() == columns_.precision() &&
                       fine.subset() == Subset::full && fine.reals() == columns_.reals(),
                   "prolongation to a coarse field: it is not like the prolongator's columns");
-  TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()), "prolongation: the coarser field is another kind");
+  TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()),
+                  "prolongation: the coarser field is another kind");
   for (int parity = 0; parity < 2; ++parity) {
     CoarseProlongCall call;
     call.places = places_[parity].data();
@@ -146,8 +147,8 @@ std::vector<DenseMatrix> CoarseProlongator::grams() const {
       DenseMatrix& G = all.emplace_back(n);
       for (int column = 0; column < n; ++column)
         for (int row = 0; row < n; ++row) {
-          const size_t at =
-              2 * ((size_t(group) * size_t(n) + size_t(column)) * size_t(2 * n) + size_t(chirality * n + row));
+          const size_t at = 2 * ((size_t(group) * size_t(n) + size_t(column)) * size_t(2 * n) +
+                                 size_t(chirality * n + row));
           G.at(row, column) = {products[at], products[at + 1]};
         }
     }
@@ -193,9 +194,9 @@ void CoarseProlongator::mix_columns(SiteField& V, const std::vector<DenseMatrix>
 }
 
 void CoarseProlongator::mix(SiteField& V, const DenseMatrix& matrix) const {
-  TRELLIS_REQUIRE(V.layout_ptr() == columns_.layout_ptr() && V.spec() == columns_.spec() &&
-                      matrix.n == vectors(),
-                  "mixing columns of a coarse field: it is not like the prolongator's columns");
+  TRELLIS_REQUIRE(
+      V.layout_ptr() == columns_.layout_ptr() && V.spec() == columns_.spec() && matrix.n == vectors(),
+      "mixing columns of a coarse field: it is not like the prolongator's columns");
   mix_columns(V, std::vector<DenseMatrix>(size_t(chiralities * aggregates_.groups()), matrix));
 }
 

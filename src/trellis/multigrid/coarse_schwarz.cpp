@@ -130,7 +130,8 @@ std::string coarse_box_error(const Geometry& coarse, const Coord& box, int vecto
       return message("boxes of ", to_string(box), " do not suit the coarse lattice ",
                      to_string(coarse.lattice()), " over ranks ", to_string(coarse.grid().extents()),
                      ": in the direction ", "xyzt"[mu], " their extent is even and divides the ",
-                     coarse.local()[mu], " coarse sites of a rank; coarse_ranks gathers the coarse lattice on "
+                     coarse.local()[mu],
+                     " coarse sites of a rank; coarse_ranks gathers the coarse lattice on "
                      "fewer ranks");
   if (product(box) / 2 * 4 * vectors > most_box_reals)
     return message("boxes of ", to_string(box), " with ", vectors, " vectors have ",
@@ -168,8 +169,8 @@ CoarseBoxes::CoarseBoxes(const CoarseMatrix& D, const Coord& box)
   });
   condition_ = lattice_->communicator().maximum(*std::max_element(conditions.begin(), conditions.end()));
   if (!(condition_ <= largest_condition))
-    throw NumericError(message("a box of the coarse operator is singular, or nearly: its condition is ",
-                               condition_));
+    throw NumericError(
+        message("a box of the coarse operator is singular, or nearly: its condition is ", condition_));
   const size_t bytes = boxes.size() * reals * element_bytes(spec_.precision);
   inverses_ = Memory(bytes, spec_.backend);
   inverses_.copy_from_host(is_double ? static_cast<const void*>(wide.data()) : narrow.data(), bytes);
@@ -220,8 +221,9 @@ class CoarseSchwarzRecipe final : public SolverRecipe {
   SolveLimits limits() const override { return {}; }
   SolverSpec limited(const SolveLimits&) const override { return spec_; }
   SolveReport solve(const OperatorCopies&, SpinorField&, const SpinorField&) const override {
-    throw BadArgument("the Schwarz method on boxes of coarse sites has no tolerance of its own: it is a "
-                      "preconditioner");
+    throw BadArgument(
+        "the Schwarz method on boxes of coarse sites has no tolerance of its own: it is a "
+        "preconditioner");
   }
   std::unique_ptr<ApproximateInverse> inside(const OperatorCopies& A, int) const override {
     const auto* S = dynamic_cast<const CoarseSchur*>(&*A);
@@ -230,9 +232,8 @@ class CoarseSchwarzRecipe final : public SolverRecipe {
                     "in their symmetric form, not ",
                     A->name());
     return std::make_unique<BoxSolves>(
-        A.made<CoarseBoxes>(message("coarse boxes ", to_string(spec_.box)), [&] {
-          return std::make_shared<CoarseBoxes>(*S->matrix(), spec_.box);
-        }));
+        A.made<CoarseBoxes>(message("coarse boxes ", to_string(spec_.box)),
+                            [&] { return std::make_shared<CoarseBoxes>(*S->matrix(), spec_.box); }));
   }
 
  private:

@@ -32,8 +32,7 @@ std::unique_ptr<ApproximateInverse> solver_below(const std::vector<CycleLevel>& 
                                                  const MultigridParams& params, CycleUse use, int columns,
                                                  std::vector<MultigridProfile>* profiles) {
   const OperatorCopies& D = *levels[level].op;
-  const double of_coarsest =
-      use == CycleUse::setup ? params.setup_coarse_tolerance : params.coarse_tolerance;
+  const double of_coarsest = use == CycleUse::setup ? params.setup_coarse_tolerance : params.coarse_tolerance;
   if (!levels[level].to_next) return coarse_solver(params, of_coarsest, modes)->inside(D, columns);
   auto cycle = std::make_unique<MultigridCycle>(levels, level, modes, params, use, columns, profiles);
   if (params.cycle == MultigridCycleKind::v) return cycle;
@@ -44,8 +43,7 @@ std::unique_ptr<ApproximateInverse> solver_below(const std::vector<CycleLevel>& 
                  limits);
 }
 
-SolverSpec smoother_of(size_t level, const MultigridParams& params,
-                       CycleUse use) {
+SolverSpec smoother_of(size_t level, const MultigridParams& params, CycleUse use) {
   if (level > 0) return coarse_smoother(params.coarse_smoothing);
   return smoother(params, params.smoothing,
                   use == CycleUse::setup ? params.storage : *params.smoother_storage);
@@ -85,8 +83,8 @@ std::vector<CycleLevel> cycle_levels(const OperatorCopies& fine, const std::vect
                                      const MultigridHierarchy& hierarchy) {
   std::vector<CycleLevel> all{{&fine, &hierarchy.transfer(0)}};
   for (int level = 1; level < hierarchy.levels(); ++level)
-    all.push_back({&coarse[size_t(level) - 1],
-                   level + 1 < hierarchy.levels() ? &hierarchy.transfer(level) : nullptr});
+    all.push_back(
+        {&coarse[size_t(level) - 1], level + 1 < hierarchy.levels() ? &hierarchy.transfer(level) : nullptr});
   return all;
 }
 

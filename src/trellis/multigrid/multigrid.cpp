@@ -30,9 +30,15 @@ class BoundCycle final : public ApproximateInverse {
   BoundCycle(MultigridPtr multigrid, std::vector<MultigridProfile>& profiles, const LinearOperator& A,
              int columns)
       : multigrid_{std::move(multigrid)},
-        cycle_{multigrid_->cycle_levels(), 0, multigrid_->coarse_modes(), multigrid_->params(),
-               CycleUse::solve, columns, &profiles} {
-    const SpinorField probe = A.make_field(1), &own = multigrid_->prolongator().columns();
+        cycle_{multigrid_->cycle_levels(),
+               0,
+               multigrid_->coarse_modes(),
+               multigrid_->params(),
+               CycleUse::solve,
+               columns,
+               &profiles} {
+    const SpinorField probe = A.make_field(1);
+    const Prolongator& own = multigrid_->prolongator();
     if (probe.layout_ptr() == own.layout_ptr() && probe.precision() == own.precision()) return;
     residual_.emplace(multigrid_->fine()->make_field(columns));
     step_.emplace(SpinorField::like(*residual_));
@@ -125,8 +131,8 @@ Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix, MultigridHi
       built_at_{matrix_->params()},
       fine_copies_{LinearOperatorPtr(std::make_shared<WilsonOperator>(matrix_))},
       coarse_copies_{copies_in_solves(hierarchy_, params_)},
-      profiles_{std::make_shared<std::vector<MultigridProfile>>(size_t(levels()) - 1)},
-      coarse_modes_{make_coarse_modes()} {}
+      coarse_modes_{make_coarse_modes()},
+      profiles_{std::make_shared<std::vector<MultigridProfile>>(size_t(levels()) - 1)} {}
 
 std::vector<CycleLevel> Multigrid::cycle_levels() const {
   return trellis::cycle_levels(fine_copies_, coarse_copies_, hierarchy_);

@@ -32,12 +32,13 @@ MultigridCycleKind cycle_by_name(const std::string& name);
 struct MultigridParams {
   Coord block{0, 0, 0, 0};  ///< extents of aggregates; 0: the legal ones that are nearest to 4
   int vectors = 20;         ///< test vectors
-  /// Lattices, the finest one included; by_rule_of_levels: three where the second has more than 4096 sites and
-  /// blocks of at least 8, else two.
+  /// Lattices, the finest one included; by_rule_of_levels: three where the second has more than 4096 sites
+  /// and blocks of at least 8, else two.
   int levels = by_rule_of_levels;
   static constexpr int by_rule_of_levels = 0;
-  /// Of the second lattice and those below, but for the coarsest: aggregates of coarse sites, and test vectors.
-  /// What is not given: the legal extents nearest to 2, and about 1.4 times the vectors of the level above.
+  /// Of the second lattice and those below, but for the coarsest: aggregates of coarse sites, and test
+  /// vectors. What is not given: the legal extents nearest to 2, and about 1.4 times the vectors of the level
+  /// above.
   std::vector<Coord> coarse_blocks;
   std::vector<int> coarse_vectors;
   int coarse_smoothing = 4;  ///< steps of GCR on the even-odd system of these levels
@@ -46,7 +47,7 @@ struct MultigridParams {
   /// Of the flexible GCR of a K-cycle: steps until it restarts, restarts at most, and its tolerance.
   int cycle_length = 5, cycle_restarts = 2;
   double cycle_tolerance = 0.1;
-  int sweeps = 3;           ///< of the set-up with the present cycle
+  int sweeps = 3;  ///< of the set-up with the present cycle
   MultigridSmoother smoother = MultigridSmoother::by_rule;
   int smoothing = 0;         ///< Schwarz cycles, or steps of minimal residual; 0: 3 of those, 6 of these
   int block_iterations = 4;  ///< steps of minimal residual in a Schwarz block
@@ -61,6 +62,8 @@ struct MultigridParams {
   /// Of the smoother in solves; set-up smooths in `storage`. Nothing: float in Schwarz blocks, which fit the
   /// cache, and half for minimal residual.
   std::optional<Precision> smoother_storage;
+  /// Of P in cycles. Nothing: 16-bit fixed point where `storage` is single precision.
+  std::optional<Precision> prolongator_storage;
   Precision coarse_storage = Precision::single_precision;  ///< of coarse matrices in solves: half is smaller
   uint64_t seed = 1;
 
@@ -85,10 +88,10 @@ struct MultigridSetupReport {
   double seconds = 0;            ///< in all, and of its parts
   double seconds_of_smoothing = 0, seconds_of_sweeps = 0, seconds_of_orthonormalisation = 0,
          seconds_of_coarse_operator = 0;
-  double seconds_of_coarse_modes = 0;  ///< a part of `seconds`; those of shifts are not
-  double seconds_of_coarse_levels = 0;  ///< of the set-ups of all levels below the second lattice
+  double seconds_of_coarse_modes = 0;               ///< a part of `seconds`; those of shifts are not
+  double seconds_of_coarse_levels = 0;              ///< of the set-ups of all levels below the second lattice
   std::vector<MultigridLevelReport> coarse_levels;  ///< the second lattice and on, but for the coarsest
-  std::vector<std::string> notes;      ///< what was mended on the way, a sentence each
+  std::vector<std::string> notes;                   ///< what was mended on the way, a sentence each
   Cost cost;
 };
 
@@ -99,8 +102,9 @@ struct MultigridProfile {
     Cost cost;
   };
   int64_t cycles = 0;
-  int64_t columns = 0;                        ///< summed over cycles
-  Part transfer, coarse, residual, smoother;  ///< P and P^dagger, D_c^-1 with all levels below, r - M x, smoother
+  int64_t columns = 0;  ///< summed over cycles
+  Part transfer, coarse, residual,
+      smoother;  ///< P and P^dagger, D_c^-1 with all levels below, r - M x, smoother
 };
 
 struct CycleLevel;  // cycle.hpp

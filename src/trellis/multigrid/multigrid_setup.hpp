@@ -46,6 +46,7 @@ class MultigridSetup {
   template <class Make>
   void replace_in_parts(SpinorField& vectors, const Make& make);
   void record_residuals(const SpinorField& vectors);
+  bool is_rounded() const { return *params_.prolongator_storage != params_.storage; }
   MultigridHierarchy hierarchy() const { return {prolongator_, coarse_, coarser_}; }
   /// A field like the test vectors, once there is a P.
   SpinorField& workspace();

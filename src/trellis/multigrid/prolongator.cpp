@@ -4,16 +4,18 @@
 
 #include "trellis/algebra/gamma.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/multigrid/aggregate_products.hpp"
 #include "trellis/kernels/multigrid/coarse_lanes.hpp"
 #include "trellis/kernels/multigrid/restrict.hpp"
+#include "trellis/kernels/multigrid/round_columns.hpp"
 
 namespace trellis {
 
 namespace {
 
-SpinorField columns_like(const SpinorField& like, int vectors) {
+FieldSpec spec_of_columns(const SpinorField& like, int vectors) {
   TRELLIS_REQUIRE(like.subset() == Subset::full && like.reals() == spinor_reals && like.slices() == 1 &&
                       !is_16_bit(like.precision()),
                   "a prolongator has full spinors in double or single");
@@ -21,20 +23,23 @@ SpinorField columns_like(const SpinorField& like, int vectors) {
                   " vectors, not ", vectors);
   FieldSpec spec = like.spec();
   spec.rhs = vectors;
-  return {like.lattice_ptr(), spec};
+  return spec;
 }
 
 }  // namespace
 
 Prolongator::Prolongator(const SpinorField& like, const Coord& block, int vectors)
-    : columns_{columns_like(like, vectors)}, aggregates_{columns_.layout_ptr(), block} {
+    : fine_lattice_{like.lattice_ptr()},
+      spec_{spec_of_columns(like, vectors)},
+      columns_{SpinorField(fine_lattice_, spec_)},
+      aggregates_{columns_->layout_ptr(), block} {
   TRELLIS_REQUIRE(vectors <= 6 * aggregates_.sites(), vectors, " vectors on blocks of ", to_string(block),
                   " sites: a block has only ", 6 * aggregates_.sites(), " numbers of each chirality");
-  const Lattice& fine = columns_.lattice();
+  const Lattice& fine = *fine_lattice_;
   const Geometry geometry(aggregates_.coarse_lattice(), fine.geometry().grid(), fine.geometry().rank());
   coarse_lattice_ = std::make_shared<Lattice>(geometry, fine.communicator_ptr());
   coarse_layout_ = coarse_lattice_->layout(1);
-  const Backend backend = columns_.spec().backend;
+  const Backend backend = spec_.backend;
   table_ = {aggregates_.table(), backend};
   for (int parity = 0; parity < 2; ++parity) {
     group_of_[parity] = {aggregates_.group_of(parity), backend};
@@ -46,19 +51,44 @@ Prolongator::Prolongator(const SpinorField& like, const Coord& block, int vector
 }
 
 FieldSpec Prolongator::coarse_spec(int rhs) const {
-  FieldSpec spec = columns_.spec();
+  FieldSpec spec = spec_;
   spec.rhs = rhs;
   spec.reals = coarse_reals();
   spec.lanes = 1;
   return spec;
 }
 
+SpinorField Prolongator::copy_of_columns() const {
+  if (columns_) return *columns_;
+  SpinorField columns = make_columns();
+  convert(columns, *half_);
+  return columns;
+}
+
+void Prolongator::round_columns() {
+  TRELLIS_REQUIRE(spec_.precision == Precision::single_precision,
+                  "columns are rounded from single precision");
+  FieldSpec spec = spec_;
+  spec.precision = Precision::half_precision;
+  if (!half_) half_.emplace(fine_lattice_, spec);
+  for (int parity = 0; parity < 2; ++parity)
+    dispatch_unquantised(spec_.backend, spec_.precision, aggregates_.lanes(),
+                         [&]<class Layout, class Storage>() {
+                           if constexpr (std::is_same_v<Storage, float>)
+                             launch_round_columns<Layout>({columns_->raw(parity), half_->raw(parity)},
+                                                          SiteRange(aggregates_.layout().blocks(parity)));
+                         });
+  convert(*columns_, *half_);
+}
+
+void Prolongator::release_columns() { columns_.reset(); }
+
 Memory& Prolongator::lanes_memory(int rhs) const {
   Memory& memory = lanes_memory_[rhs];
   if (memory.bytes() == 0)
     memory = Memory(size_t(aggregates_.groups()) * size_t(aggregates_.lanes()) * size_t(rhs) *
-                        size_t(coarse_reals()) * element_bytes(columns_.precision()),
-                    columns_.spec().backend);
+                        size_t(coarse_reals()) * element_bytes(spec_.precision),
+                    spec_.backend);
   return memory;
 }
 
@@ -70,16 +100,15 @@ void Prolongator::move_lanes(const SiteField& coarse, Memory& lanes, bool is_gat
     call.coarse = coarse.raw(parity);
     call.reals = coarse_reals();
     call.slots = coarse.rhs();
-    dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(),
-                         [&]<class Layout, class Storage>() {
-                           launch_coarse_lanes<Layout, Storage>(call, is_gathering,
-                                                                SiteRange(coarse_layout_->blocks(parity)));
-                         });
+    dispatch_unquantised(
+        spec_.backend, spec_.precision, aggregates_.lanes(), [&]<class Layout, class Storage>() {
+          launch_coarse_lanes<Layout, Storage>(call, is_gathering, SiteRange(coarse_layout_->blocks(parity)));
+        });
   }
 }
 
 void Prolongator::restrict_to(SiteField& coarse, const SpinorField& fine) const {
-  TRELLIS_REQUIRE(fine.layout_ptr() == columns_.layout_ptr() && fine.precision() == columns_.precision() &&
+  TRELLIS_REQUIRE(fine.layout_ptr() == layout_ptr() && fine.precision() == spec_.precision &&
                       fine.subset() == Subset::full && fine.reals() == spinor_reals,
                   "restriction: the field is not like the prolongator's columns");
   TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()),
@@ -89,12 +118,13 @@ void Prolongator::restrict_to(SiteField& coarse, const SpinorField& fine) const 
   call.aggregates = table();
   for (int parity = 0; parity < 2; ++parity) {
     call.in[parity] = fine.raw(parity);
-    call.prolongator[parity] = columns_.raw(parity);
+    call.prolongator[parity] = in_products().raw(parity);
   }
+  call.has_half = half_.has_value();
   call.out = lanes.data();
   call.vectors = vectors();
   call.rhs = fine.rhs();
-  dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(),
+  dispatch_unquantised(spec_.backend, spec_.precision, aggregates_.lanes(),
                        [&]<class Layout, class Storage>() {
                          launch_restrict<Layout, Storage>(call, SiteRange(aggregates_.groups()));
                        });
@@ -102,7 +132,7 @@ void Prolongator::restrict_to(SiteField& coarse, const SpinorField& fine) const 
 }
 
 void Prolongator::prolong_to(SpinorField& fine, const SiteField& coarse) const {
-  TRELLIS_REQUIRE(fine.layout_ptr() == columns_.layout_ptr() && fine.precision() == columns_.precision() &&
+  TRELLIS_REQUIRE(fine.layout_ptr() == layout_ptr() && fine.precision() == spec_.precision &&
                       fine.subset() == Subset::full && fine.reals() == spinor_reals,
                   "prolongation: the field is not like the prolongator's columns");
   TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()),
@@ -113,40 +143,43 @@ void Prolongator::prolong_to(SpinorField& fine, const SiteField& coarse) const {
     ProlongCall call;
     call.group_of = group_of_[parity].data();
     call.out = fine.raw(parity);
-    call.prolongator = columns_.raw(parity);
+    call.prolongator = in_products().raw(parity);
+    call.has_half = half_.has_value();
     call.in = lanes.data();
     call.vectors = vectors();
     call.rhs = fine.rhs();
-    dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(),
-                         [&]<class Layout, class Storage>() {
-                           launch_prolong<Layout, Storage>(call, SiteRange(columns_.layout().blocks(parity)));
-                         });
+    dispatch_unquantised(
+        spec_.backend, spec_.precision, aggregates_.lanes(), [&]<class Layout, class Storage>() {
+          launch_prolong<Layout, Storage>(call, SiteRange(aggregates_.layout().blocks(parity)));
+        });
   }
 }
 
 Cost Prolongator::transfer_cost(int columns) const {
-  const double sites = double(columns_.lattice().volume()), real = double(element_bytes(columns_.precision()));
-  Cost cost = cost_of(sites * 2 * 96 * vectors() * columns, sites * real * 2 * 24 * (vectors() + columns));
+  const double sites = double(fine_lattice_->volume()), real = double(element_bytes(spec_.precision));
+  const double column = half_ ? 24 * 2.0 + sizeof(float) : 24 * real;
+  Cost cost =
+      cost_of(sites * 2 * 96 * vectors() * columns, sites * 2 * (vectors() * column + columns * 24 * real));
   cost.launches = 7;
   return cost;
 }
 
 Prolongator::Products Prolongator::products_with(const SpinorField& right, const std::vector<int32_t>& subset,
                                                  int mu, bool in_double) const {
-  TRELLIS_REQUIRE(right.layout_ptr() == columns_.layout_ptr() && right.spec() == columns_.spec(),
+  TRELLIS_REQUIRE(right.layout_ptr() == layout_ptr() && right.spec() == spec_,
                   "products over aggregates: the field is not like the prolongator's columns");
-  const Backend backend = columns_.spec().backend;
+  const Backend backend = spec_.backend;
   const KernelTable<int32_t> sites(subset, backend);
   Products products{
-      aggregates_.groups(), aggregates_.lanes(), 2 * vectors(), &right == &columns_ && mu < 0, {}};
+      aggregates_.groups(), aggregates_.lanes(), 2 * vectors(), &right == &*columns_ && mu < 0, {}};
   products.values.resize(2 * size_t(products.groups) * size_t(products.lanes) * size_t(products.rows) *
                          size_t(products.rows));
-  const bool has_doubles = in_double || columns_.precision() == Precision::double_precision;
+  const bool has_doubles = in_double || spec_.precision == Precision::double_precision;
   Memory memory(products.values.size() * (has_doubles ? sizeof(double) : sizeof(float)), backend);
   AggregateProductsCall call;
   call.aggregates = table();
   for (int parity = 0; parity < 2; ++parity) {
-    call.left[parity] = columns_.raw(parity);
+    call.left[parity] = columns_->raw(parity);
     call.right[parity] = right.raw(parity);
   }
   call.vectors = vectors();
@@ -167,10 +200,9 @@ Prolongator::Products Prolongator::products_with(const SpinorField& right, const
     call.subset = sites.data() + first;
     call.subset_count = std::min(sites_of_products, int(subset.size()) - first);
     call.is_first = first == 0;
-    dispatch_unquantised(backend, columns_.precision(), aggregates_.lanes(),
-                         [&]<class Layout, class Storage>() {
-                           launch_aggregate_products<Layout, Storage>(call, SiteRange(aggregates_.groups()));
-                         });
+    dispatch_unquantised(backend, spec_.precision, aggregates_.lanes(), [&]<class Layout, class Storage>() {
+      launch_aggregate_products<Layout, Storage>(call, SiteRange(aggregates_.groups()));
+    });
   }
   if (has_doubles) {
     memory.copy_to_host(products.values.data(), memory.bytes());
@@ -207,7 +239,7 @@ DenseMatrix of_chirality(const DenseMatrix& both, int chirality) {
 }  // namespace
 
 std::vector<int> Prolongator::dependent_columns(double least) const {
-  const Products products = products_with(columns_, aggregates_.all(), -1, true);
+  const Products products = products_with(*columns_, aggregates_.all(), -1, true);
   std::vector<double> worst(size_t(vectors()), 1.0);
   for (int group = 0; group < products.groups; ++group)
     for (int lane = 0; lane < aggregates_.lanes(); ++lane) {
@@ -219,7 +251,7 @@ std::vector<int> Prolongator::dependent_columns(double least) const {
     }
   std::vector<int> dependent;
   for (size_t j = 0; j < worst.size(); ++j)
-    if (!(columns_.lattice().communicator().minimum(worst[j]) > least)) dependent.push_back(int(j));
+    if (!(fine_lattice_->communicator().minimum(worst[j]) > least)) dependent.push_back(int(j));
   return dependent;
 }
 
@@ -230,8 +262,8 @@ size_t Prolongator::mixing_place(int group, int lane, int chirality, int row, in
 }
 
 void Prolongator::mix_columns(SpinorField& V, const std::vector<double>& mixing) const {
-  const Backend backend = columns_.spec().backend;
-  const bool is_double = columns_.precision() == Precision::double_precision;
+  const Backend backend = spec_.backend;
+  const bool is_double = spec_.precision == Precision::double_precision;
   const std::vector<float> in_float(mixing.begin(), mixing.end());
   Memory matrix(mixing.size() * (is_double ? sizeof(double) : sizeof(float)), backend);
   matrix.copy_from_host(is_double ? static_cast<const void*>(mixing.data()) : in_float.data(),
@@ -242,17 +274,15 @@ void Prolongator::mix_columns(SpinorField& V, const std::vector<double>& mixing)
     call.field = V.raw(parity);
     call.vectors = vectors();
     call.matrix = matrix.data();
-    dispatch_unquantised(
-        backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
-          launch_mix_columns<Layout, Storage>(call, SiteRange(columns_.layout().blocks(parity)));
-        });
+    dispatch_unquantised(backend, spec_.precision, aggregates_.lanes(), [&]<class Layout, class Storage>() {
+      launch_mix_columns<Layout, Storage>(call, SiteRange(aggregates_.layout().blocks(parity)));
+    });
   }
 }
 
 void Prolongator::mix(SpinorField& V, const DenseMatrix& matrix) const {
-  TRELLIS_REQUIRE(
-      V.layout_ptr() == columns_.layout_ptr() && V.spec() == columns_.spec() && matrix.n == vectors(),
-      "mixing columns: the field is not like the prolongator's columns");
+  TRELLIS_REQUIRE(V.layout_ptr() == layout_ptr() && V.spec() == spec_ && matrix.n == vectors(),
+                  "mixing columns: the field is not like the prolongator's columns");
   std::vector<double> mixing(mixing_place(aggregates_.groups(), 0, 0, 0, 0));
   for (int group = 0; group < aggregates_.groups(); ++group)
     for (int lane = 0; lane < aggregates_.lanes(); ++lane)
@@ -269,7 +299,7 @@ void Prolongator::mix(SpinorField& V, const DenseMatrix& matrix) const {
 /// One pass: V <- V R^-1 with V^dagger V = R^dagger R.
 double Prolongator::mix_by_products(double least, DenseMatrix* gram) {
   const int n = vectors(), W = aggregates_.lanes();
-  const Products products = products_with(columns_, aggregates_.all(), -1, true);
+  const Products products = products_with(*columns_, aggregates_.all(), -1, true);
   std::vector<double> mixing(mixing_place(products.groups, 0, 0, 0, 0));
   std::vector<ExactSum> sums(gram ? size_t(2 * n * n) : 0);
   double worst = 1;
@@ -292,7 +322,7 @@ double Prolongator::mix_by_products(double least, DenseMatrix* gram) {
           }
       }
     }
-  Communicator& communicator = columns_.lattice().communicator();
+  Communicator& communicator = fine_lattice_->communicator();
   if (gram) {
     communicator.sum(sums.data(), int(sums.size()));
     *gram = DenseMatrix(n);
@@ -300,7 +330,7 @@ double Prolongator::mix_by_products(double least, DenseMatrix* gram) {
       gram->values[k] = {sums[2 * k].value(), sums[2 * k + 1].value()};
   }
   worst = communicator.minimum(worst == worst ? worst : -1.0);
-  if (worst > least) mix_columns(columns_, mixing);
+  if (worst > least) mix_columns(*columns_, mixing);
   return worst;
 }
 

@@ -9,6 +9,7 @@
 /// arXiv:1303.1377)
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/field/spinor_field.hpp"
@@ -24,18 +25,30 @@ class Prolongator final : public Transfer {
   /// Zero columns. @param like full spinors, in double or single; their layout must fit the block
   Prolongator(const SpinorField& like, const Coord& block, int vectors);
 
-  int vectors() const override { return columns_.rhs(); }
+  int vectors() const override { return spec_.rhs; }
   const Coord& block() const override { return aggregates_.block(); }
   int coarse_reals() const { return 4 * vectors(); }
   const Aggregates& aggregates() const { return aggregates_; }
   const LatticePtr& coarse_lattice() const { return coarse_lattice_; }
-  const LatticePtr& fine_lattice() const { return columns_.lattice_ptr(); }
+  const LatticePtr& fine_lattice() const { return fine_lattice_; }
+  const SiteLayoutPtr& layout_ptr() const { return aggregates_.layout_ptr(); }
+  /// Of the columns as set-up works with them.
+  Precision precision() const { return spec_.precision; }
   /// What coarse fields of so many right-hand sides look like.
   FieldSpec coarse_spec(int rhs) const;
   SiteField make_coarse_field(int rhs) const override { return {coarse_lattice_, coarse_spec(rhs)}; }
 
-  SpinorField& columns() { return columns_; }
-  const SpinorField& columns() const { return columns_; }
+  /// @pre release_columns() was not called
+  SpinorField& columns() { return *columns_; }
+  const SpinorField& columns() const { return *columns_; }
+  /// A zero field like columns(), and a copy of these, which may have been released.
+  SpinorField make_columns() const { return {fine_lattice_, spec_}; }
+  SpinorField copy_of_columns() const;
+  /// From here on P and P^dagger take columns in 16-bit fixed point, and columns() are what these stand for:
+  /// a second time changes nothing. @pre the columns are in single precision
+  void round_columns();
+  /// Frees what only set-up needs. @pre round_columns() was called
+  void release_columns();
   /// Makes the columns orthonormal in each aggregate and chirality, in their order (Cholesky factors of their
   /// products, twice). Returns the least part of a column's |v|^2, in any aggregate and chirality, that the
   /// columns before it lacked; where that is not above `least`, some aggregate has columns that depend on
@@ -69,9 +82,10 @@ class Prolongator final : public Transfer {
   Products products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu,
                          bool in_double) const;
 
-  size_t bytes() const override { return columns_.bytes(); }
+  size_t bytes() const override { return (columns_ ? columns_->bytes() : 0) + (half_ ? half_->bytes() : 0); }
 
  private:
+  const SpinorField& in_products() const { return half_ ? *half_ : *columns_; }
   AggregateTable table() const { return {table_.data(), aggregates_.sites()}; }
   Memory& lanes_memory(int rhs) const;
   void move_lanes(const SiteField& coarse, Memory& lanes, bool is_gathering) const;
@@ -80,7 +94,9 @@ class Prolongator final : public Transfer {
   void mix_columns(SpinorField& V, const std::vector<double>& mixing) const;
   /// Where a matrix of `mixing` has an element.
   size_t mixing_place(int group, int lane, int chirality, int row, int column) const;
-  SpinorField columns_;
+  LatticePtr fine_lattice_;
+  FieldSpec spec_;  ///< of columns_
+  std::optional<SpinorField> columns_, half_;
   Aggregates aggregates_;
   LatticePtr coarse_lattice_;
   SiteLayoutPtr coarse_layout_;

@@ -58,8 +58,8 @@ SplitMatrix g5_adjoint(const SplitMatrix& M) {
 void add_product(SplitMatrix& out, double factor, const SplitMatrix& a, const SplitMatrix& b) {
   for (int i = 0; i < out.n; ++i)
     for (int k = 0; k < out.n; ++k)
-      add_multiple(out.re_row(i), out.im_row(i), factor * a.re_row(i)[k], factor * a.im_row(i)[k], b.re_row(k),
-                   b.im_row(k), out.n);
+      add_multiple(out.re_row(i), out.im_row(i), factor * a.re_row(i)[k], factor * a.im_row(i)[k],
+                   b.re_row(k), b.im_row(k), out.n);
 }
 
 void add_block(SplitMatrix& out, const SplitMatrix& block, int first_row, int first_column) {

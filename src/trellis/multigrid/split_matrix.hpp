@@ -1,6 +1,6 @@
 #pragma once
-/// Dense complex matrices with real and imaginary parts apart, in double: products and inverses of matrices of
-/// some hundred rows in loops that compilers turn into vector instructions. One thread.
+/// Dense complex matrices with real and imaginary parts apart, in double: products and inverses of matrices
+/// of some hundred rows in loops that compilers turn into vector instructions. One thread.
 #include <cstddef>
 #include <vector>
 

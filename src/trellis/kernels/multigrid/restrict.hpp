@@ -6,7 +6,8 @@
 ///   restriction: c(X, chirality, j) = sum_{x in X} P_j(x, chirality)^dagger r(x)
 ///   prolongation: x(x, chirality) = sum_j P_j(x, chirality) c(X, chirality, j)
 ///
-/// Each takes 96 flop a site, column of P and right-hand side.
+/// Each takes 96 flop a site, column of P and right-hand side. P is read once, whatever the number of
+/// right-hand sides, and on a CPU in the order in which it lies; it may be stored in 16-bit fixed point.
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 
 namespace trellis {
@@ -14,17 +15,21 @@ namespace trellis {
 struct RestrictCall {
   AggregateTable aggregates;
   RawField in[2], prolongator[2];  ///< by parity
+  bool has_half = false;           ///< P is in 16-bit fixed point
   void* out = nullptr;             ///< [group][rhs][chirality][vector][re, im][lane]
   int vectors = 0, rhs = 1;
 };
 
-template <class Layout, class Storage>
+/// Storage: of the fields; ColumnStorage: of P.
+template <class Layout, class Storage, class ColumnStorage>
 class Restrict {
  public:
   using Array = SiteArray<Layout, Storage, 24>;
+  using Columns = SiteArray<Layout, ColumnStorage, 24>;
   using Real = typename Array::Real;
   using Scalar = typename Array::Scalar;
-  static constexpr int width = 4;  ///< columns of P at a time
+  /// Columns of P in a slot: on a CPU all of them, which lie behind each other.
+  static constexpr int width = std::is_base_of_v<GpuLayout, Layout> ? 4 : 1 << 20;
 
   explicit Restrict(const RestrictCall& call)
       : sites_{call.aggregates.sites},
@@ -34,56 +39,54 @@ class Restrict {
         rhs_{call.rhs} {
     for (int parity = 0; parity < 2; ++parity) {
       in_[parity] = Array(call.in[parity]);
-      prolongator_[parity] = Array(call.prolongator[parity]);
+      columns_[parity] = Columns(call.prolongator[parity]);
     }
   }
 
-  static int slots(int vectors, int rhs) { return (vectors + width - 1) / width * rhs; }
+  static int slots(int vectors) { return width < vectors ? (vectors + width - 1) / width : 1; }
 
-  /// slot = piece of columns * rhs + right-hand side
   TRELLIS_SITE_FN void operator()(int group, int slot) const {
-    const int first = slot / rhs_ * width, r = slot % rhs_;
-    Complex<Real> sum[chiralities][width];
-    unroll<chiralities * width>([&](auto i) TRELLIS_INLINE_LAMBDA {
-      sum[i / width][i % width] = {Real(Scalar(0)), Real(Scalar(0))};
-    });
+    const int first = slot * width, last = first + (width < vectors_ - first ? width : vectors_ - first);
     for (int site = 0; site < count_; ++site) {
       const int32_t entry = sites_[size_t(group) * size_t(count_) + size_t(site)];
-      add_site(sum, entry >> 1, entry & 1, first, r);
+      for (int j = first; j < last; ++j) add_site(group, entry >> 1, entry & 1, j, site == 0);
     }
-    for (int i = 0; i < width && first + i < vectors_; ++i)
-      for (int chirality = 0; chirality < chiralities; ++chirality) {
-        const size_t number = (size_t(group) * size_t(rhs_) + size_t(r)) * size_t(chiralities * vectors_) +
-                              size_t(chirality * vectors_ + first + i);
-        store_real(out_ + (2 * number) * Layout::lanes, sum[chirality][i].re);
-        store_real(out_ + (2 * number + 1) * Layout::lanes, sum[chirality][i].im);
-      }
   }
 
  private:
-  TRELLIS_SITE_FN void add_site(Complex<Real> (&sum)[chiralities][width], int block, int parity, int first,
-                                int r) const {
-    const Array &in = in_[parity], &P = prolongator_[parity];
-    const Real unit = in.load_unit(block, r);
-    int column[width];
-    Real units[width];
-    for (int i = 0; i < width; ++i) {
-      column[i] = first + i < vectors_ ? first + i : vectors_ - 1;
-      units[i] = P.load_unit(block, column[i]);
-    }
-    unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-      const Complex<Real> psi{in.component(block, r, 2 * k, unit), in.component(block, r, 2 * k + 1, unit)};
-      unroll<width>([&](auto i) TRELLIS_INLINE_LAMBDA {
-        const Complex<Real> p{P.component(block, column[i], 2 * k, units[i]),
-                              P.component(block, column[i], 2 * k + 1, units[i])};
-        conj_mul_add(sum[k / half_components][i], p, psi);
+  /// Adds what column j has on one site.
+  TRELLIS_SITE_FN void add_site(int group, int block, int parity, int j, bool is_first) const {
+    const Array& in = in_[parity];
+    Real p[24];
+    columns_[parity].load_stored(block, j, p);
+    const Real scale = convert_real<Scalar>(columns_[parity].load_unit(block, j));
+    for (int r = 0; r < rhs_; ++r) {
+      const Real unit = in.load_unit(block, r);
+      Complex<Real> sum[chiralities];
+      unroll<chiralities>([&](auto s) TRELLIS_INLINE_LAMBDA { sum[s] = {Real(Scalar(0)), Real(Scalar(0))}; });
+      unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        const Complex<Real> psi{in.component(block, r, 2 * k, unit), in.component(block, r, 2 * k + 1, unit)};
+        conj_mul_add(sum[k / half_components], Complex<Real>{p[2 * k], p[2 * k + 1]}, psi);
       });
-    });
+      unroll<chiralities>([&](auto s)
+                              TRELLIS_INLINE_LAMBDA { add_to(group, r, s, j, scale, sum[s], is_first); });
+    }
+  }
+  TRELLIS_SITE_FN void add_to(int group, int r, int chirality, int j, const Real& scale,
+                              const Complex<Real>& sum, bool is_first) const {
+    const size_t number = (size_t(group) * size_t(rhs_) + size_t(r)) * size_t(chiralities * vectors_) +
+                          size_t(chirality * vectors_ + j);
+    Scalar* p = out_ + 2 * number * Layout::lanes;
+    const Real before[2] = {is_first ? Real(Scalar(0)) : load_real<Real>(p),
+                            is_first ? Real(Scalar(0)) : load_real<Real>(p + Layout::lanes)};
+    store_real(p, fma(scale, sum.re, before[0]));
+    store_real(p + Layout::lanes, fma(scale, sum.im, before[1]));
   }
 
   const int32_t* sites_;
   int count_;
-  Array in_[2], prolongator_[2];
+  Array in_[2];
+  Columns columns_[2];
   Scalar* out_;
   int vectors_, rhs_;
 };
@@ -91,21 +94,23 @@ class Restrict {
 struct ProlongCall {
   const int32_t* group_of = nullptr;  ///< [block]
   RawField out, prolongator;          ///< of one parity
+  bool has_half = false;              ///< P is in 16-bit fixed point
   const void* in = nullptr;           ///< [group][rhs][chirality][vector][re, im][lane]
   int vectors = 0, rhs = 1;
 };
 
-template <class Layout, class Storage>
+template <class Layout, class Storage, class ColumnStorage>
 class Prolong {
  public:
   using Array = SiteArray<Layout, Storage, 24>;
+  using Columns = SiteArray<Layout, ColumnStorage, 24>;
   using Real = typename Array::Real;
   using Scalar = typename Array::Scalar;
 
   explicit Prolong(const ProlongCall& call)
       : group_of_{call.group_of},
         out_{call.out},
-        prolongator_{call.prolongator},
+        columns_{call.prolongator},
         in_{static_cast<const Scalar*>(call.in)},
         vectors_{call.vectors},
         rhs_{call.rhs} {}
@@ -118,24 +123,35 @@ class Prolong {
       sum[k] = {Real(Scalar(0)), Real(Scalar(0))};
     });
     for (int j = 0; j < vectors_; ++j) {
+      const Real scale = convert_real<Scalar>(columns_.load_unit(block, j));
       Complex<Real> c[chiralities];
       unroll<chiralities>([&](auto s) TRELLIS_INLINE_LAMBDA {
         const Scalar* p = in_ + 2 * (origin + size_t(s * vectors_ + j)) * Layout::lanes;
-        c[s] = {load_real<Real>(p), load_real<Real>(p + Layout::lanes)};
+        c[s] = {scale * load_real<Real>(p), scale * load_real<Real>(p + Layout::lanes)};
       });
-      const Real unit = prolongator_.load_unit(block, j);
       unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        const Complex<Real> p{prolongator_.component(block, j, 2 * k, unit),
-                              prolongator_.component(block, j, 2 * k + 1, unit)};
-        mul_add(sum[k], p, c[k / half_components]);
+        mul_add(sum[k], stored_number(block, j, k), c[k / half_components]);
       });
     }
     out_.store(block, r, reinterpret_cast<const Real(&)[24]>(sum));
   }
 
  private:
+  /// Complex number k of column j, without the scale of the site.
+  TRELLIS_SITE_FN Complex<Real> stored_number(int block, int j, int k) const {
+    if constexpr (Columns::is_half) {
+      const typename Columns::Pair a = columns_.pair(block, j, k);
+      return {integer_to_float(pair_re(a), static_cast<Real*>(nullptr)),
+              integer_to_float(pair_im(a), static_cast<Real*>(nullptr))};
+    } else {
+      const Real one(Scalar(1));
+      return {columns_.component(block, j, 2 * k, one), columns_.component(block, j, 2 * k + 1, one)};
+    }
+  }
+
   const int32_t* group_of_;
-  Array out_, prolongator_;
+  Array out_;
+  Columns columns_;
   const Scalar* in_;
   int vectors_, rhs_;
 };
