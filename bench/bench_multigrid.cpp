@@ -24,7 +24,17 @@ struct Settings {
   std::vector<double> kappas{0.1350};
   double csw = 1.769, tolerance = 1e-10;
   MultigridParams multigrid;
+  Coord coarse_block{0, 0, 0, 0};
+  int coarse_vectors = 0;
   int mass_steps = 0;
+
+  /// With the third level that was asked for.
+  MultigridParams params() const {
+    MultigridParams all = multigrid;
+    if (coarse_block != Coord{0, 0, 0, 0}) all.coarse_blocks = {coarse_block};
+    if (coarse_vectors > 0) all.coarse_vectors = {coarse_vectors};
+    return all;
+  }
 };
 
 Settings& settings() {
@@ -47,6 +57,15 @@ Options defaults() {
         own_real("--tolerance", s.tolerance, 1e-14, 0.1, "of the true relative residual"),
         own_integer("--vectors", s.multigrid.vectors, 1, 96, "test vectors"),
         own_extents("--block", s.multigrid.block, "near 4.4.4.4", "sites of an aggregate"),
+        own_integer("--levels", s.multigrid.levels, 0, 8, "lattices of multigrid; 0: by the rule"),
+        own_integer("--coarse-vectors", s.coarse_vectors, 0, 96,
+                    "test vectors of the second lattice, where there is a third; 0: by the rule"),
+        own_extents("--coarse-block", s.coarse_block, "near 2.2.2.2",
+                    "its sites of an aggregate, where there is a third"),
+        own_integer("--coarse-smoothing", s.multigrid.coarse_smoothing, 1, 100,
+                    "steps of gcr on the second lattice, where there is a third"),
+        OwnOption{"--cycle", "k|v", name_of(s.multigrid.cycle), "of the second lattice, where there is a third",
+                  [&s](const std::string& text) { s.multigrid.cycle = cycle_by_name(text); }},
         own_integer("--sweeps", s.multigrid.sweeps, 0, 100, "sweeps of the set-up"),
         own_integer("--smoothing", s.multigrid.smoothing, 0, 100,
                     "Schwarz cycles or steps of minimal residual in a cycle; 0: by the rule"),
@@ -143,6 +162,7 @@ class MultigridBench {
   Json summary();
 
  private:
+  Json levels() const;
   Json masses() const;
   Solve timed(const SolverSpec& spec, int columns) const;
   Solve timed_multigrid(int columns) const;
@@ -200,7 +220,7 @@ void MultigridBench::measure() {
   };
   for (int round = 0; round < options_.rounds; ++round) {
     world()->barrier();
-    multigrid_ = Multigrid::make(*M_, settings().multigrid);
+    multigrid_ = Multigrid::make(*M_, settings().params());
     setups_.push_back(seconds_of(multigrid_->report()));
     for (const int columns : options_.rhs) {
       (void)timed(MultigridSpec{.multigrid = multigrid_, .tolerance = 0.5}, columns);
@@ -280,7 +300,7 @@ Result MultigridBench::solve_row(const std::string& kernel, const std::string& n
 /// The bytes that a part reads and writes again and again, of all ranks: ceilings are measured over so many.
 double MultigridBench::working_set_of(const char* part, int columns) const {
   const std::string name = part;
-  if (name == "coarse") return sum_over_ranks(double(multigrid_->coarse()->bytes()));
+  if (name == "coarse") return sum_over_ranks(double(multigrid_->memory() - multigrid_->prolongator().bytes()));
   if (name == "transfer") return sum_over_ranks(double(multigrid_->prolongator().bytes()));
   const double vectors = field_bytes(columns) / 2;  // in float
   if (name == "outside") return 2 * 10 * vectors;
@@ -336,6 +356,7 @@ Json MultigridBench::summary() {
               {"smoother", name_of(multigrid_->params().smoother)},
               {"smoothing", multigrid_->params().smoothing},
               {"block", multigrid_->params().block},
+              {"levels", levels()},
               {"setup_seconds", rounded(setup)},
               {"setup_in_krylov_solves", rounded(setup / krylov_each)},
               {"fastest_krylov", std::string("bicgstab, ") + name_of(fastest_storage()) + " inside"},
@@ -352,6 +373,39 @@ Json MultigridBench::summary() {
         {"krylov_over_setup_and_solve", rounded(columns * krylov_each / (setup + report.seconds))}};
   }
   if (settings().mass_steps > 0) all.update(masses());
+  return all;
+}
+
+/// Lattices, the finest first, with cycles and seconds of all solves of the last round.
+Json MultigridBench::levels() const {
+  Json all = Json::array();
+  const MultigridParams& params = multigrid_->params();
+  for (int level = 0; level < multigrid_->levels(); ++level) {
+    const Lattice& lattice = level == 0 ? *multigrid_->prolongator().fine_lattice()
+                                        : *multigrid_->hierarchy().matrix(level)->lattice_ptr();
+    Json one = {{"lattice", lattice.extents()}};
+    if (level + 1 < multigrid_->levels()) {
+      const MultigridProfile& profile = multigrid_->profile(level);
+      one.update({{"vectors", multigrid_->hierarchy().transfer(level).vectors()},
+                  {"block", multigrid_->hierarchy().transfer(level).block()},
+                  {"cycles", profile.cycles},
+                  {"seconds_of_smoother", rounded(profile.smoother.seconds)},
+                  {"seconds_of_residual", rounded(profile.residual.seconds)},
+                  {"seconds_of_transfer", rounded(profile.transfer.seconds)},
+                  {"seconds_below", rounded(profile.coarse.seconds)}});
+    } else {
+      one["applications_per_solve"] = rounded(multigrid_->coarsest_applications(), 3);
+    }
+    if (level > 0 && level + 1 < multigrid_->levels()) {
+      const MultigridLevelReport& report = multigrid_->report().coarse_levels[size_t(level) - 1];
+      Json residuals = Json::array();
+      for (const double residual : report.residual) residuals.push_back(rounded(residual, 3));
+      one.update({{"test_vector_residuals", residuals},
+                  {"setup_seconds", rounded(report.seconds)},
+                  {"smoothing", params.coarse_smoothing}});
+    }
+    all.push_back(one);
+  }
   return all;
 }
 

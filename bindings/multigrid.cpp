@@ -22,6 +22,28 @@ SolverSpec solver(std::shared_ptr<Multigrid> multigrid, double tolerance, int ma
   return spec;
 }
 
+std::map<std::string, double> in_words(const MultigridProfile& p) {
+  return {{"cycles", double(p.cycles)},     {"columns", double(p.columns)},   {"transfer", p.transfer.seconds},
+          {"coarse", p.coarse.seconds},     {"residual", p.residual.seconds}, {"smoother", p.smoother.seconds}};
+}
+
+/// Of all levels, the finest first.
+std::vector<Coord> lattices_of(const Multigrid& g) {
+  std::vector<Coord> all{g.prolongator().fine_lattice()->extents()};
+  for (int level = 1; level < g.levels(); ++level)
+    all.push_back(g.hierarchy().matrix(level)->lattice_ptr()->extents());
+  return all;
+}
+
+/// The coarse matrices of a level and the prolongator to the next one, on this rank.
+std::vector<size_t> bytes_of_levels(const Multigrid& g) {
+  std::vector<size_t> all;
+  for (int level = 0; level < g.levels(); ++level)
+    all.push_back((level > 0 ? g.hierarchy().matrix(level)->bytes() : 0) +
+                  (level + 1 < g.levels() ? g.hierarchy().transfer(level).bytes() : 0));
+  return all;
+}
+
 /// The multigrid and warnings.
 std::pair<std::shared_ptr<Multigrid>, std::vector<std::string>> read(const hdf5::Group& group,
                                                                      const WilsonOperator& M,
@@ -41,6 +63,21 @@ void bind_multigrid(nb::module_& m) {
           "block", [](const MultigridParams& p) { return p.block; },
           [](MultigridParams& p, const Coord& block) { p.block = block; })
       .def_rw("vectors", &MultigridParams::vectors)
+      .def_rw("levels", &MultigridParams::levels)
+      .def_prop_rw(
+          "coarse_blocks", [](const MultigridParams& p) { return p.coarse_blocks; },
+          [](MultigridParams& p, const std::vector<Coord>& blocks) { p.coarse_blocks = blocks; })
+      .def_prop_rw(
+          "coarse_vectors", [](const MultigridParams& p) { return p.coarse_vectors; },
+          [](MultigridParams& p, const std::vector<int>& vectors) { p.coarse_vectors = vectors; })
+      .def_rw("coarse_smoothing", &MultigridParams::coarse_smoothing)
+      .def_rw("coarse_sweeps", &MultigridParams::coarse_sweeps)
+      .def_prop_rw(
+          "cycle", [](const MultigridParams& p) { return std::string(name_of(p.cycle)); },
+          [](MultigridParams& p, const std::string& name) { p.cycle = cycle_by_name(name); })
+      .def_rw("cycle_length", &MultigridParams::cycle_length)
+      .def_rw("cycle_restarts", &MultigridParams::cycle_restarts)
+      .def_rw("cycle_tolerance", &MultigridParams::cycle_tolerance)
       .def_rw("sweeps", &MultigridParams::sweeps)
       .def_prop_rw(
           "smoother", [](const MultigridParams& p) { return std::string(name_of(p.smoother)); },
@@ -68,6 +105,12 @@ void bind_multigrid(nb::module_& m) {
           },
           [](MultigridParams& p, const std::string& name) { p.smoother_storage = precision_by_name(name); })
       .def_rw("seed", &MultigridParams::seed);
+  nb::class_<MultigridLevelReport>(m, "MultigridLevelReport")
+      .def(nb::init<>())
+      .def_rw("residual", &MultigridLevelReport::residual)
+      .def_rw("worst_residual", &MultigridLevelReport::worst_residual)
+      .def_rw("condition", &MultigridLevelReport::condition)
+      .def_rw("seconds", &MultigridLevelReport::seconds);
   nb::class_<MultigridSetupReport>(m, "MultigridSetupReport")
       .def(nb::init<>())
       .def_rw("residual", &MultigridSetupReport::residual)
@@ -77,6 +120,8 @@ void bind_multigrid(nb::module_& m) {
       .def_rw("seconds_of_sweeps", &MultigridSetupReport::seconds_of_sweeps)
       .def_rw("seconds_of_orthonormalisation", &MultigridSetupReport::seconds_of_orthonormalisation)
       .def_rw("seconds_of_coarse_operator", &MultigridSetupReport::seconds_of_coarse_operator)
+      .def_rw("seconds_of_coarse_levels", &MultigridSetupReport::seconds_of_coarse_levels)
+      .def_rw("coarse_levels", &MultigridSetupReport::coarse_levels)
       .def_rw("notes", &MultigridSetupReport::notes);
   nb::class_<Multigrid, Prepared>(m, "Multigrid")
       .def_prop_ro("params", [](const Multigrid& g) { return g.params(); })
@@ -101,16 +146,20 @@ void bind_multigrid(nb::module_& m) {
                          {"sweeps", r.seconds_of_sweeps},
                          {"orthonormalisation", r.seconds_of_orthonormalisation},
                          {"coarse operator", r.seconds_of_coarse_operator},
-                         {"coarse modes", r.seconds_of_coarse_modes}};
+                         {"coarse modes", r.seconds_of_coarse_modes},
+                         {"coarse levels", r.seconds_of_coarse_levels}};
                    })
-      .def_prop_ro("profile",
+      .def_prop_ro("profiles",
                    [](const Multigrid& g) {
-                     const MultigridProfile& p = g.profile();
-                     return std::map<std::string, double>{
-                         {"cycles", double(p.cycles)},     {"columns", double(p.columns)},
-                         {"transfer", p.transfer.seconds}, {"coarse", p.coarse.seconds},
-                         {"residual", p.residual.seconds}, {"smoother", p.smoother.seconds}};
+                     std::vector<std::map<std::string, double>> all;
+                     for (int level = 0; level + 1 < g.levels(); ++level)
+                       all.push_back(in_words(g.profile(level)));
+                     return all;
                    })
+      .def_prop_ro("levels", &Multigrid::levels)
+      .def_prop_ro("lattices", lattices_of)
+      .def_prop_ro("bytes_of_levels", bytes_of_levels)
+      .def_prop_ro("coarsest_applications", &Multigrid::coarsest_applications)
       .def_prop_ro("cost", [](const Multigrid& g) { return g.report().cost; })
       .def_prop_ro("coarse_lattice",
                    [](const Multigrid& g) { return g.prolongator().coarse_lattice()->extents(); })

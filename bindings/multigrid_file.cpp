@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstdio>
 
+#include "trellis/base/error.hpp"
 #include "trellis/field/storage/on_host.hpp"
 #include "trellis/io/site_field_hdf5.hpp"
 #include "trellis/multigrid/multigrid_setup.hpp"
@@ -10,18 +11,18 @@
 namespace trellis::bindings {
 
 namespace {
-std::string numbered(const char* name, int i) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%s_%04d", name, i);
-  return text;
+std::string numbered(const std::string& name, int i) {
+  char text[16];
+  std::snprintf(text, sizeof text, "_%04d", i);
+  return name + text;
 }
 
 /// Right-hand sides of a field as arrays of a file, NAME_0000 and so on, in the storage of the field.
 class FieldArrays {
  public:
-  FieldArrays(const SiteField& field, const char* name, hdf5::Dims inner)
+  FieldArrays(const SiteField& field, std::string name, hdf5::Dims inner)
       : lattice_{field.lattice()},
-        name_{name},
+        name_{std::move(name)},
         inner_{std::move(inner)},
         bits_{field.precision() == Precision::double_precision ? 64 : 32},
         reals_(size_t(lattice_.geometry().local_volume()) * size_t(field.reals())),
@@ -53,7 +54,7 @@ class FieldArrays {
 
  private:
   const Lattice& lattice_;
-  const char* name_;
+  std::string name_;
   hdf5::Dims inner_;
   int bits_;
   std::vector<double> reals_;
@@ -64,6 +65,9 @@ FieldArrays arrays_of_columns(const SpinorField& columns) { return {columns, "co
 FieldArrays arrays_of_coefficients(const SiteField& coefficients) {
   return {coefficients, "coefficients", {hdf5::Dims::value_type(coefficients.reals() / 2)}};
 }
+FieldArrays arrays_of_level(const SiteField& columns, int level) {
+  return {columns, message("level_", level, "_column"), {hdf5::Dims::value_type(columns.reals() / 2)}};
+}
 }  // namespace
 
 void write_multigrid(hdf5::Group& group, const Multigrid& multigrid) {
@@ -71,6 +75,11 @@ void write_multigrid(hdf5::Group& group, const Multigrid& multigrid) {
   arrays_of_columns(columns).write(group, columns);
   const SiteField& coefficients = *multigrid.coefficients();
   arrays_of_coefficients(coefficients).write(group, coefficients);
+  const std::vector<CoarserLevel>& coarser = multigrid.hierarchy().coarser;
+  for (size_t i = 0; i < coarser.size(); ++i) {
+    const SiteField& of_level = coarser[i].prolongator->columns();
+    arrays_of_level(of_level, int(i) + 1).write(group, of_level);
+  }
 }
 
 MultigridPtr read_multigrid(const hdf5::Group& group, const WilsonOperator& M, const StatedMultigrid& stated,
@@ -83,7 +92,10 @@ MultigridPtr read_multigrid(const hdf5::Group& group, const WilsonOperator& M, c
     arrays_of_columns(columns).read(columns, group, warnings);
     arrays_of_coefficients(coefficients).read(coefficients, group, warnings);
   };
-  return MultigridSetup(built_at, stated.params).from_columns(fill, stated.report)->at(M);
+  const auto fill_coarse = [&](int level, SiteField& columns) {
+    arrays_of_level(columns, level).read(columns, group, warnings);
+  };
+  return MultigridSetup(built_at, stated.params).from_columns(fill, fill_coarse, stated.report)->at(M);
 }
 
 }  // namespace trellis::bindings

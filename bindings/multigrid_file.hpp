@@ -9,8 +9,9 @@
 
 namespace trellis::bindings {
 
-/// Arrays "column_0000" on, [t][z][y][x][spin][colour], and "coefficients_0000" on, [t][z][y][x][column] of
-/// the coarse lattice: in double, or in single as they are kept. Collective.
+/// Arrays "column_0000" on, [t][z][y][x][spin][colour], "coefficients_0000" on, [t][z][y][x][column] of the
+/// second lattice, and of each level between the finest and the coarsest "level_1_column_0000" on,
+/// [t][z][y][x][number] of its lattice: in double, or in single as they are kept. Collective.
 void write_multigrid(hdf5::Group& group, const Multigrid& multigrid);
 
 /// The statement of a file beside its arrays.

@@ -16,11 +16,13 @@ namespace {
 
 struct Problem {
   Coord extents, block;
+  std::vector<Coord> coarse_blocks = {};  ///< none: two levels
 };
 
 struct Result {
   std::vector<double> solution, residuals, of_replaced;
   int iterations = 0;
+  std::vector<MultigridLevelReport> of_levels;  ///< without seconds
 };
 
 /// The set-up replaces two of these vectors by noise.
@@ -35,7 +37,24 @@ std::vector<double> residuals_of_replaced_vectors(const WilsonOperator& M, const
   return multigrid->report().residual;
 }
 
-const Problem problems[] = {{{8, 4, 4, 8}, {2, 2, 2, 2}}, {{12, 4, 4, 4}, {2, 2, 2, 2}}};
+const Problem problems[] = {{{8, 4, 4, 8}, {2, 2, 2, 2}},
+                            {{12, 4, 4, 4}, {2, 2, 2, 2}},
+                            {{12, 4, 4, 8}, {2, 2, 2, 2}, {{3, 1, 1, 1}}},
+                            {{16, 4, 4, 8}, {2, 2, 2, 2}, {{2, 1, 1, 2}}}};
+
+/// Those on which every rank has whole blocks of all levels.
+std::vector<Coord> grids_of(const Problem& problem) {
+  std::vector<Coord> grids;
+  for (const Coord& grid : legal_process_grids(problem.extents, world()->size())) {
+    const Geometry second =
+        coarse_geometry(Geometry(problem.extents, ProcessGrid(grid), 0), problem.block);
+    bool fits = true;
+    for (const Coord& block : problem.coarse_blocks)
+      fits = fits && block_error(second, block, AggregatesOf::coarse_sites).empty();
+    if (fits) grids.push_back(grid);
+  }
+  return grids;
+}
 
 WilsonOperator operator_on(const LatticePtr& lattice, const Problem& problem, int lanes) {
   WilsonParams params{.mass = 0.05, .csw_spatial = 1.0, .csw_temporal = 1.0};
@@ -48,6 +67,8 @@ MultigridParams params_of(const Problem& problem) {
   p.block = problem.block;
   p.vectors = 6;
   p.sweeps = 1;
+  p.levels = 2 + int(problem.coarse_blocks.size());
+  p.coarse_blocks = problem.coarse_blocks;
   return p;
 }
 
@@ -59,8 +80,10 @@ Result solve_on(const LatticePtr& lattice, const Problem& problem, int lanes) {
   const SolveReport report =
       solve(MultigridSpec{.multigrid = multigrid, .tolerance = 1e-8, .fallback = false}, M, x, b);
   EXPECT_TRUE(report.converged) << report.summary();
+  std::vector<MultigridLevelReport> of_levels = multigrid->report().coarse_levels;
+  for (MultigridLevelReport& level : of_levels) level.seconds = 0;
   return {test::canonical_part(x, 1), multigrid->report().residual,
-          residuals_of_replaced_vectors(M, params_of(problem), problem), report.iterations};
+          residuals_of_replaced_vectors(M, params_of(problem), problem), report.iterations, of_levels};
 }
 
 std::vector<double> local_part(const Geometry& g, const std::vector<double>& whole) {
@@ -74,13 +97,16 @@ std::vector<double> local_part(const Geometry& g, const std::vector<double>& who
 
 TEST(MultigridGrids, every_grid_gives_the_bits_of_one_process) {
   for (const Problem& problem : problems) {
+    const std::vector<Coord> grids = grids_of(problem);
+    if (grids.empty()) continue;
     const auto alone = make_lattice(problem.extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
     const Result expected = solve_on(alone, problem, 1);
-    for (const Coord& grid : legal_process_grids(problem.extents, world()->size())) {
+    for (const Coord& grid : grids) {
       const auto lattice = make_lattice(problem.extents, grid);
       const Result found = solve_on(lattice, problem, 0);
       EXPECT_EQ(found.iterations, expected.iterations) << to_string(grid);
       EXPECT_EQ(found.residuals, expected.residuals) << to_string(grid);
+      EXPECT_EQ(found.of_levels, expected.of_levels) << to_string(grid);
       EXPECT_EQ(found.of_replaced, expected.of_replaced) << to_string(grid);
       EXPECT_TRUE(found.solution == local_part(lattice->geometry(), expected.solution)) << to_string(grid);
     }
@@ -91,7 +117,7 @@ TEST(MultigridGrids, every_grid_gives_the_bits_of_one_process) {
 /// sites send messages of unequal lengths.
 TEST(MultigridGrids, what_is_sent_summed_and_launched_is_what_costs_say) {
   for (const Problem& problem : problems) {
-    std::vector<Coord> grids = legal_process_grids(problem.extents, world()->size());
+    std::vector<Coord> grids = grids_of(problem);
     if (grids.size() > 2) grids = {grids.front(), grids.back()};
     for (const Coord& grid : grids) {
       const auto lattice = make_lattice(problem.extents, grid);

@@ -297,7 +297,7 @@ TEST_P(ThreeLevelsOfReference, go_through_its_cycle) {
     return x;
   };
   const auto schwarz = std::make_shared<const reference::Schwarz>(
-      D, reference::Blocks(extents, extents), reference::BlockSolver::mr_even_odd, smoothing);
+      D, extents, reference::BlockSolver::mr_even_odd, smoothing);
   const WilsonOperator M(test::to_product(make_lattice(extents), U, 1), wilson, {.lanes = 1});
   SpinorField r = M.make_field(), z = SpinorField::like(r);
   fill_random(r, 31);

@@ -258,11 +258,14 @@ def _wilson_operator(fermion: _SeaWilson, extents: Sequence[int]) -> Any:
     if table is None:
         return core.wilson_fermion(_wilson_params(fermion))
     params = core.MultigridParams()
-    params.block = table.block_on(extents)
+    params.levels = table.levels_on(extents)
+    params.block, *params.coarse_blocks = table.blocks_on(extents)
+    params.cycle = table.cycle
     params.smoother = table.smoother_on(extents)
     if params.smoother == "sap":
         params.schwarz_block = params.block
-    params.vectors, params.sweeps, params.seed = table.vectors, table.sweeps, table.seed
+    params.vectors, *params.coarse_vectors = table.vectors_on(extents)
+    params.sweeps, params.seed = table.sweeps, table.seed
     params.smoothing = table.smoothing or 0  # 0: by the smoother
     params.coarse_tolerance = table.coarse_tolerance
     return core.wilson_fermion_with_multigrid(_wilson_params(fermion), params, table.refresh)

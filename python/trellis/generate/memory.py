@@ -97,7 +97,7 @@ def _multigrid_bytes(run: HmcRun, geometry: Geometry) -> float:
     """Return the bytes of the multigrids of all flavours, which are kept along a trajectory."""
     tables = [fermion.multigrid_table for fermion in run.fermions]
     sites = math.prod(geometry.local_extents)
-    per_site = [_MULTIGRID + _MULTIGRID_COPIES * 96 * table.vectors for table in tables if table]
+    per_site = [_MULTIGRID + _MULTIGRID_COPIES * 96 * table.first_vectors for table in tables if table]
     return sites * sum(per_site)
 
 

@@ -127,12 +127,16 @@ def lightest(quarks: Mapping[str, MeasuredQuark]) -> str:
 
 def report_in_words(made: Multigrid) -> str:
     """Return the levels and the set-up as `print` shows them, and what the cycles of all solves took here."""
-    seconds = dict(made._core.profile)
-    cycles, columns = int(seconds.pop("cycles")), seconds.pop("columns")
-    if not cycles:
-        return str(made)
-    parts = ", ".join(f"{name} {s:.3g} s" for name, s in sorted(seconds.items()))
-    return f"{made}\n{cycles} cycles of {columns / cycles:.2g} right-hand sides: {parts}"
+    lines = [str(made)]
+    for number, profile in enumerate(made._core.profiles, 1):
+        seconds = dict(profile)
+        cycles, columns = int(seconds.pop("cycles")), seconds.pop("columns")
+        if not cycles:
+            continue
+        parts = ", ".join(f"{name} {s:.3g} s" for name, s in sorted(seconds.items()))
+        where = f"level {number}: " if made.levels > 2 else ""
+        lines.append(f"{where}{cycles} cycles of {columns / cycles:.2g} right-hand sides: {parts}")
+    return "\n".join(lines)
 
 
 def _levels_in_words(made: Multigrid) -> str:
@@ -147,7 +151,9 @@ def _arguments(table: MultigridTable, M: WilsonClover) -> dict[str, Any]:
     """Return the arguments of tr.multigrid, with what the table leaves to the lattice."""
     extents = M.geometry.extents
     return {name: getattr(table, name) for name in MultigridTable.model_fields} | {
-        "block": table.block_on(extents),
+        "levels": table.levels_on(extents),
+        "block": table.blocks_on(extents),
+        "vectors": table.vectors_on(extents),
         "smoother": table.smoother_on(extents),
         "smoothing": table.smoothing_on(extents),
     }
@@ -157,7 +163,7 @@ def _require_asked_for(path: Path, found: Multigrid, table: MultigridTable, M: W
     """Refuse a set-up that another run file asked for: the results would have other bits."""
     core = found._core
     facts = [
-        (f"solver.multigrid.{name}", expected, getattr(core.params, name))
+        (f"solver.multigrid.{name}", expected, _value(core.params, name))
         for name, expected in _arguments(table, M).items()
     ]
     facts += [
@@ -165,12 +171,20 @@ def _require_asked_for(path: Path, found: Multigrid, table: MultigridTable, M: W
         for name, value in zip(("mass", "twisted_mass"), core.built_at, strict=True)
     ]
     for name, expected, value in facts:
-        value = tuple(value) if isinstance(value, list) else value
         if expected != value:
             raise BadArgument(
                 f"{path}: {name}: expected a set-up with {expected!r}, found {value!r}: change the run file, "
                 "or name another solver.multigrid.directory"
             )
+
+
+def _value(params: Any, name: str) -> Any:
+    """Return what a set-up has of an argument of tr.multigrid."""
+    if name == "vectors":
+        return [params.vectors, *params.coarse_vectors]
+    if name == "block":
+        return [tuple(block) for block in (params.block, *params.coarse_blocks)]
+    return getattr(params, name)
 
 
 def _diagonal(quark: MeasuredQuark) -> float:

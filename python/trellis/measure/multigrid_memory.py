@@ -63,16 +63,16 @@ class MultigridBytes:
         block = _block(table, geometry)
         coarse = tuple(extent // b for extent, b in zip(local, block, strict=True))
         sites, coarse_sites = int(np.prod(local)), int(np.prod(coarse))
-        matrix = _MATRIX_REALS * table.vectors**2 * 4
+        matrix = _MATRIX_REALS * table.first_vectors**2 * 4
         links = _LINKS * matrix * (coarse_sites + 3 * _ghosts(coarse, grid))
         matrices = links + _DIAGONALS * matrix * coarse_sites
-        vectors = table.vectors * sites * _SPINOR
+        vectors = table.first_vectors * sites * _SPINOR
         cycle = (_CYCLE_FIELDS + _SMOOTHER_FIELDS) * sites * _SPINOR
-        cycle += _COARSE_FIELDS * coarse_sites * 4 * table.vectors * 4
+        cycle += _COARSE_FIELDS * coarse_sites * 4 * table.first_vectors * 4
         products = (2 * _PRODUCTS * coarse_sites * matrix) + (_LINKS + 1) * matrix * coarse_sites
-        border = 3 * _ghosts(local, grid) * table.vectors * _SPINOR
+        border = 3 * _ghosts(local, grid) * table.first_vectors * _SPINOR
         build = vectors + border + products + matrices  # beside the vectors; matrices: those before
-        improve = (cycle + 2 * sites * _SPINOR) * min(_SETUP_COLUMNS, table.vectors)
+        improve = (cycle + 2 * sites * _SPINOR) * min(_SETUP_COLUMNS, table.first_vectors)
         return cls(
             kept=vectors + operators * (matrices + _OPERATORS * gauge_field_bytes(local, grid)),
             setup=(_COPIES_IN_SETUP - 1) * vectors + max(build, improve),

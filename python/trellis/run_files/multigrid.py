@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -11,21 +12,41 @@ from .common import FourIntegers, Table, at_key
 
 #: The extent of a block that the rule looks for.
 _WISHED = 4
+#: The same of blocks of a coarse lattice.
+_WISHED_OF_COARSE = 2
+#: The second lattice has more sites than these where there is a third by the rule, with blocks of so many.
+_SITES_OF_TWO_LEVELS, _LEAST_BLOCK = 4096, 8
+#: Test vectors of a level, of those of the level above.
+_OF_LEVEL_ABOVE, _MOST_VECTORS = 1.4, 96
+
+_Vectors = Annotated[int, Field(ge=1, le=_MOST_VECTORS)]
 
 
 class MultigridTable(Table):
     """The keys of every table of multigrid: test vectors, set-up and cycle (tr.multigrid)."""
 
-    vectors: int = Field(
-        default=20,
-        ge=1,
-        le=96,
-        description="Test vectors; more of them mean fewer iterations, which cost more each.",
-    )
-    block: FourIntegers | None = Field(
+    levels: int | None = Field(
         default=None,
-        description="Sites of an aggregate in x, y, z, t; the lattice has an even number of them in each "
-        "direction, and each rank whole ones. Default: legal extents near 4, by the lattice alone.",
+        ge=2,
+        le=8,
+        description="Lattices, the finest one included. Default: as many as vectors or block list; else three "
+        "where the second lattice has more than 4096 sites, which blocks of 8 or more divide, else two.",
+    )
+    vectors: _Vectors | list[_Vectors] = Field(
+        default=20,
+        description="Test vectors, or a list, of each level but the coarsest; more of them mean fewer "
+        "iterations, which cost more each. Default of a coarse level: 1.4 times those of the level above.",
+    )
+    block: FourIntegers | list[FourIntegers] | None = Field(
+        default=None,
+        description="Sites of an aggregate in x, y, z, t, or a list of blocks, of each level but the coarsest; a "
+        "lattice has an even number of them in each direction, and each rank whole ones. Default: legal extents "
+        "near 4, and near 2 on coarse lattices, by the lattice alone.",
+    )
+    cycle: Literal["k", "v"] = Field(
+        default="k",
+        description="What levels between the finest and the coarsest do with a residual: flexible GCR with their "
+        "cycle as preconditioner, or one cycle.",
     )
     sweeps: int = Field(
         default=3,
@@ -52,11 +73,49 @@ class MultigridTable(Table):
         default=1, ge=0, lt=2**63, description="Of the noise from which the test vectors begin."
     )
 
+    @property
+    def first_vectors(self) -> int:
+        """Test vectors of the finest lattice."""
+        return self.vectors[0] if isinstance(self.vectors, list) else self.vectors
+
     def block_on(self, extents: Sequence[int]) -> tuple[int, ...]:
         """Return the extents of an aggregate on a lattice that :meth:`require_fit` allows."""
-        if self.block is not None:
-            return tuple(self.block)
+        given = self._given_blocks()
+        if given:
+            return given[0]
         return tuple(min(_legal(extent), key=lambda b: abs(b - _WISHED)) for extent in extents)
+
+    def levels_on(self, extents: Sequence[int]) -> int:
+        """Return the number of levels on a lattice."""
+        if self.levels is not None:
+            return self.levels
+        listed = max(len(self._given_blocks()), len(self.vectors) if isinstance(self.vectors, list) else 0)
+        if listed > 1:
+            return listed + 1
+        second = _coarse(extents, self.block_on(extents))
+        block = [_nearest_coarse(extent) for extent in second]
+        return 3 if math.prod(second) > _SITES_OF_TWO_LEVELS and math.prod(block) >= _LEAST_BLOCK else 2
+
+    def blocks_on(self, extents: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return the blocks of all levels but the coarsest."""
+        given, blocks, lattice = self._given_blocks(), [self.block_on(extents)], tuple(extents)
+        for level in range(1, self.levels_on(extents) - 1):
+            lattice = _coarse(lattice, blocks[-1])
+            blocks.append(given[level] if level < len(given) else tuple(map(_nearest_coarse, lattice)))
+        return blocks
+
+    def vectors_on(self, extents: Sequence[int]) -> list[int]:
+        """Return the test vectors of all levels but the coarsest."""
+        numbers = list(self.vectors) if isinstance(self.vectors, list) else [self.vectors]
+        for block in self.blocks_on(extents)[len(numbers) :]:
+            rule = math.floor(_OF_LEVEL_ABOVE * numbers[-1] + 0.5)
+            numbers.append(min(rule, _MOST_VECTORS, math.prod(block) * numbers[-1]))
+        return numbers
+
+    def _given_blocks(self) -> list[tuple[int, ...]]:
+        if self.block is None:
+            return []
+        return [tuple(b) for b in self.block] if isinstance(self.block, list) else [tuple(self.block)]
 
     def smoother_on(self, extents: Sequence[int]) -> Literal["sap", "mr"]:
         """Return the smoother on a lattice."""
@@ -88,20 +147,57 @@ class MultigridTable(Table):
                     f"direction, which the extent {extent} in {name} does not allow: expected another "
                     "lattice, or another solver",
                 )
-            b = legal[0] if self.block is None else self.block[mu]
+            given = self._given_blocks()
+            b = given[0][mu] if given else legal[0]
             if b < 2 or extent % b or extent // b % 2:
                 raise at_key(
                     f"{key}.block",
                     f"expected an even number of blocks of at least 2 sites in {name}, where the lattice has "
                     f"{extent} sites (legal: {', '.join(map(str, legal))})",
-                    list(self.block or ()),
+                    list(given[0]),
                 )
+        self._require_fit_of_coarse(key, extents)
         if self.smoother == "sap" and any(b % 2 for b in self.block_on(extents)):
             raise at_key(
                 f"{key}.smoother",
                 f"sap works on blocks of even extents, and these are {list(self.block_on(extents))}: "
                 'expected another block, or "mr"',
                 self.smoother,
+            )
+
+
+    def _require_fit_of_coarse(self, key: str, extents: Sequence[int]) -> None:
+        levels = self.levels_on(extents)
+        for name in ("vectors", "block"):
+            listed = self.vectors if name == "vectors" else self._given_blocks()
+            if isinstance(listed, list) and len(listed) > levels - 1:
+                raise at_key(
+                    f"{key}.{name}",
+                    f"expected at most {levels - 1} of them for {levels} levels, found {len(listed)}",
+                    getattr(self, name),
+                )
+        lattice = tuple(extents)
+        blocks = self.blocks_on(extents)
+        for level, block in enumerate(blocks):
+            if level > 0:
+                self._require_coarse_block(key, lattice, block)
+            lattice = _coarse(lattice, block)
+
+    @staticmethod
+    def _require_coarse_block(key: str, lattice: Sequence[int], block: Sequence[int]) -> None:
+        for name, extent, b in zip("xyzt", lattice, block, strict=True):
+            if b not in _legal_coarse(extent):
+                raise at_key(
+                    f"{key}.block",
+                    f"expected an even number of blocks in {name}, where the coarse lattice has {extent} sites "
+                    f"(legal: {', '.join(map(str, _legal_coarse(extent)))})",
+                    list(block),
+                )
+        if math.prod(block) < 2:
+            raise at_key(
+                f"{key}.levels",
+                f"expected fewer levels: the coarse lattice {list(lattice)} has no coarser one",
+                list(block),
             )
 
 
@@ -120,3 +216,16 @@ class MeasuredMultigridTable(MultigridTable):
 def _legal(extent: int) -> list[int]:
     """Return the extents of blocks of which a direction of the lattice has an even number."""
     return [b for b in range(2, extent // 2 + 1) if extent % b == 0 and extent // b % 2 == 0]
+
+
+def _legal_coarse(extent: int) -> list[int]:
+    """Return the extents of blocks of which a direction of a coarse lattice has an even number."""
+    return [b for b in range(1, extent // 2 + 1) if extent % b == 0 and extent // b % 2 == 0]
+
+
+def _nearest_coarse(extent: int) -> int:
+    return min(_legal_coarse(extent), key=lambda b: abs(b - _WISHED_OF_COARSE))
+
+
+def _coarse(extents: Sequence[int], block: Sequence[int]) -> tuple[int, ...]:
+    return tuple(extent // b for extent, b in zip(extents, block, strict=True))

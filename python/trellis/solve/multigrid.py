@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..gauge.geometry import in_four_directions
 from ..ground.arguments import choice, instance, integer, integers, real
@@ -35,6 +36,47 @@ def difference_beside_masses(record: OperatorRecord, M: WilsonClover) -> str:
     return record.with_parameters_of(M._record, _MASSES).difference(M._record)
 
 
+@dataclass(frozen=True)
+class MultigridLevel:
+    """One lattice of a multigrid, and the way to the next coarser one, as :attr:`Multigrid.table` has it.
+
+    Attributes
+    ----------
+    lattice : tuple of int
+        Extents in x, y, z, t.
+    vectors : int
+        Test vectors; 0 on the coarsest lattice, which has none, nor any of what follows but `bytes`.
+    block : tuple of int or None
+        Sites of an aggregate in x, y, z, t.
+    residuals : tuple of float
+        Mean |D v| / |v| of the test vectors before the first sweep and after each sweep.
+    worst_residual : float
+        Of a single vector, at the end.
+    condition : float
+        Largest estimate of the condition of a diagonal matrix of the next level.
+    seconds : float
+        Of the set-up; on the finest lattice of the whole set-up, below it of the last one of this level and all
+        below.
+    bytes : int
+        Coarse matrices of this level and prolongator to the next one, on this rank.
+    cycles : int
+        Of all solves so far.
+    cycle_seconds : dict
+        Seconds of the parts of these cycles on this rank; "coarse" has all levels below in it.
+    """
+
+    lattice: tuple[int, int, int, int]
+    vectors: int
+    block: tuple[int, int, int, int] | None
+    residuals: tuple[float, ...]
+    worst_residual: float
+    condition: float
+    seconds: float
+    bytes: int
+    cycles: int
+    cycle_seconds: dict[str, float]
+
+
 class Multigrid(SharedByCopies, NoArray):
     """Test vectors and the coarse operator of an adaptive multigrid, made by :func:`multigrid`.
 
@@ -48,11 +90,13 @@ class Multigrid(SharedByCopies, NoArray):
     block : tuple of int
         Sites of an aggregate in x, y, z, t.
     coarse_lattice : tuple of int
-        Extents of the coarse lattice.
+        Extents of the second lattice.
     vectors : int
-        Test vectors.
+        Test vectors on the finest lattice.
     levels : int
         Lattices, the finest one included.
+    coarse_blocks, coarse_vectors : tuple
+        Blocks and test vectors of the levels between the finest and the coarsest.
     smoother : str
         "sap", the Schwarz method on blocks, or "mr", even-odd minimal residual on the lattice.
     residuals : list of float
@@ -75,12 +119,46 @@ class Multigrid(SharedByCopies, NoArray):
         self.block = in_four_directions(core.block)
         self.coarse_lattice = in_four_directions(core.coarse_lattice)
         self.vectors: int = core.vectors
-        self.levels = 2
+        self.levels: int = core.levels
+        self.coarse_blocks = tuple(in_four_directions(block) for block in core.params.coarse_blocks)
+        self.coarse_vectors: tuple[int, ...] = tuple(core.params.coarse_vectors)
         self.smoother: str = core.smoother
         self.residuals: list[float] = list(core.residuals)
         self.seconds: float = core.seconds
         self.bytes: int = core.bytes
         self.notes: list[str] = list(core.notes)
+
+    @property
+    def table(self) -> tuple[MultigridLevel, ...]:
+        """The levels, the finest one first, with what set-up and the solves so far did on each."""
+        core = self._core
+        reports = [core.report, *core.report.coarse_levels]
+        conditions = [core.condition, *(report.condition for report in core.report.coarse_levels)]
+        vectors, blocks = (self.vectors, *self.coarse_vectors), (self.block, *self.coarse_blocks)
+        found = []
+        for level, (lattice, size) in enumerate(zip(core.lattices, core.bytes_of_levels, strict=True)):
+            extents = in_four_directions(lattice)
+            if level == self.levels - 1:
+                found.append(MultigridLevel(extents, 0, None, (), 0.0, 0.0, 0.0, size, 0, {}))
+                continue
+            report, profile = reports[level], dict(core.profiles[level])
+            cycles = int(profile.pop("cycles"))
+            profile.pop("columns")
+            found.append(
+                MultigridLevel(
+                    extents,
+                    vectors[level],
+                    blocks[level],
+                    tuple(report.residual),
+                    report.worst_residual,
+                    conditions[level],
+                    report.seconds,
+                    size,
+                    cycles,
+                    profile,
+                )
+            )
+        return tuple(found)
 
     def at(self, M: WilsonClover) -> Multigrid:
         """The same test vectors for another mass or twisted mass, of either sign. Collective.
@@ -166,22 +244,37 @@ class Multigrid(SharedByCopies, NoArray):
             f"{self!r}\n"
             f"coarse lattice {coarse}, smoother {self.smoother}, {self.bytes / 1e6:.1f} MB on this rank\n"
             f"mean |M v| / |v| of the test vectors: {sweeps}; largest {self._core.worst_residual:.3g}\n"
-            f"set-up {self.seconds:.3g} s: {parts}" + "".join(f"\n{note}" for note in self.notes)
+            f"set-up {self.seconds:.3g} s: {parts}"
+            + "".join(map(_coarse_level_in_words, range(2, self.levels), self.table[1:-1]))
+            + "".join(f"\n{note}" for note in self.notes)
         )
+
+
+def _coarse_level_in_words(number: int, level: MultigridLevel) -> str:
+    assert level.block is not None  # only the coarsest has none
+    blocks, lattice = ("x".join(map(str, extents)) for extents in (level.block, level.lattice))
+    sweeps = ", ".join(f"{r:.3g}" for r in level.residuals)
+    return (
+        f"\nlevel {number}: lattice {lattice}, {level.vectors} vectors on blocks of {blocks}, "
+        f"{level.bytes / 1e6:.1f} MB on this rank; mean |D v| / |v| {sweeps}; largest "
+        f"{level.worst_residual:.3g}; set-up {level.seconds:.3g} s"
+    )
 
 
 def multigrid(
     M: WilsonClover,
     *,
-    vectors: int = 20,
-    block: Sequence[int] | None = None,
+    levels: int | None = None,
+    vectors: int | Sequence[int] = 20,
+    block: Sequence[int] | Sequence[Sequence[int]] | None = None,
+    cycle: Literal["k", "v"] = "k",
     sweeps: int = 3,
     smoother: Literal["sap", "mr"] | None = None,
     smoothing: int | None = None,
     coarse_tolerance: float = 0.05,
     seed: int = 1,
 ) -> Multigrid:
-    """Set up an adaptive multigrid of two levels for M (Frommer et al., arXiv:1303.1377). Collective.
+    """Set up an adaptive multigrid for M (Frommer et al., arXiv:1303.1377). Collective.
 
     Test vectors are made of noise by smoothing and improved by the cycle that they make. The result is a
     preconditioner for ``tr.gcr``, whose vectors are then kept in float; residuals are true ones in double.
@@ -191,11 +284,19 @@ def multigrid(
     ----------
     M
         Wilson, clover or twisted-mass operator, also anisotropic.
+    levels
+        Lattices, the finest one included: 2 or more. Default: as many as `vectors` or `block` list; else three
+        where the second lattice has more than 4096 sites, which blocks of 8 or more divide, else two.
     vectors
-        Test vectors, 1 to 96. More of them mean fewer iterations, which cost more each.
+        Test vectors, 1 to 96; or a list, of each level but the coarsest. More of them mean fewer iterations,
+        which cost more each. Default of a coarse level: 1.4 times those of the level above.
     block
-        Sites of an aggregate in x, y, z, t; default: legal extents near 4. The lattice must have an even
-        number of blocks in each direction, and each rank whole blocks.
+        Sites of an aggregate in x, y, z, t, or a list of blocks, of each level but the coarsest; default: legal
+        extents near 4, and near 2 on coarse lattices. A lattice must have an even number of blocks in each
+        direction, and each rank whole blocks.
+    cycle
+        What levels between the finest and the coarsest do with a residual: "k", flexible GCR with their cycle
+        as preconditioner, to 0.1; or "v", one cycle.
     sweeps
         Each sweep replaces the test vectors by one cycle of them.
     smoother
@@ -221,11 +322,14 @@ def multigrid(
     instance("M", M, WilsonClover)
     core = load()
     params = core.MultigridParams()
-    params.vectors = integer("vectors", vectors, least=1)
-    if params.vectors > _MOST_VECTORS:
-        raise BadArgument(f"multigrid takes 1 to {_MOST_VECTORS} vectors, found {vectors}")
+    if levels is not None:
+        params.levels = integer("levels", levels, least=2)
+    first, *others = _numbers_of_vectors(vectors)
+    params.vectors, params.coarse_vectors = first, others
     if block is not None:
-        params.block = in_four_directions(integers("block", block, 4, least=2))
+        first_block, *coarse_blocks = _blocks(block)
+        params.block, params.coarse_blocks = first_block, coarse_blocks
+    params.cycle = choice("cycle", cycle, "k", "v")
     params.sweeps = integer("sweeps", sweeps, least=0)
     if smoother is not None:
         params.smoother = choice("smoother", smoother, "sap", "mr")
@@ -234,3 +338,26 @@ def multigrid(
     params.coarse_tolerance = real("coarse_tolerance", coarse_tolerance, above=0, below=1)
     params.seed = seed_of("seed", seed)
     return Multigrid(core.multigrid(M._core, params), M._record)
+
+
+def _numbers_of_vectors(vectors: object) -> list[int]:
+    """Return the test vectors of the finest level, and those of others where they are given."""
+    given = [vectors] if isinstance(vectors, int) or not isinstance(vectors, Sequence) else list(vectors)
+    numbers = [integer("vectors", number, least=1) for number in given]
+    for number in numbers:
+        if number > _MOST_VECTORS:
+            raise BadArgument(f"multigrid takes 1 to {_MOST_VECTORS} vectors, found {number}")
+    if not numbers:
+        raise BadArgument("vectors: expected a number, or one for each level, found an empty list")
+    return numbers
+
+
+def _blocks(block: Sequence[Any]) -> list[tuple[int, int, int, int]]:
+    """Return the block of the finest level, and those of others where they are given."""
+    if len(block) > 0 and all(isinstance(one, Sequence) for one in block):
+        first, *others = block
+        found = [integers("block", first, 4, least=2)]
+        found += [integers("block", one, 4, least=1) for one in others]
+    else:
+        found = [integers("block", block, 4, least=2)]
+    return [in_four_directions(one) for one in found]

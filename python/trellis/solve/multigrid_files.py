@@ -14,7 +14,7 @@ from ..ground.operator_records import OperatorRecord
 from ..ground.parallel import rank
 from ..quarks.operators import WilsonClover
 from .multigrid import Multigrid, difference_beside_masses
-from .multigrid_output import GROUP, KIND, columns, values
+from .multigrid_output import GROUP, KIND, columns, of_level, values
 from .prepared_files import CHECKSUM, STATEMENT, checksum, named, require_kind
 
 
@@ -47,9 +47,9 @@ def read_multigrid(path: str | os.PathLike, M: WilsonClover) -> Multigrid:
     require_kind(root, path, KIND, GROUP, M.geometry.extents)
     group = root.group(GROUP)
     statement = root.text(STATEMENT, GROUP)
-    count = sum(name.startswith("column_") for name in group.names())
+    names = columns(_count(group, "column_"), _counts_of_levels(group))
     (stored,) = root.integers(CHECKSUM, GROUP)
-    found = checksum(root, GROUP, statement, columns(count))
+    found = checksum(root, GROUP, statement, names)
     if stored != found:
         raise ChecksumError(
             f"{path}: /{GROUP}: {CHECKSUM}: expected {stored:08x}, found {found:08x}: the statement or a "
@@ -76,14 +76,33 @@ def _parse(path: str, statement: str) -> tuple[OperatorRecord, list[float], Any,
         built_at = [float(mass) for mass in stated["built_at"]]
         if len(built_at) != 2:
             raise ValueError("expected a mass and a twisted mass")
-        for record, found in ((params, stated["params"]), (report, stated["report"])):
-            if found.keys() != values(record).keys():
-                raise ValueError(f"the values are {', '.join(found)}, not {', '.join(values(record))}")
-            for name, value in found.items():
-                setattr(record, name, value)
+        _fill(params, stated["params"])
+        levels = [_fill(core.MultigridLevelReport(), level) for level in stated["report"]["coarse_levels"]]
+        _fill(report, stated["report"] | {"coarse_levels": levels})
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FileError(
             f"{path}: /{GROUP}: {STATEMENT}: expected what trellis writes about its multigrid, found "
             f"{statement[:200]!r} ({error})"
         ) from None
     return operator, built_at, params, report
+
+
+def _fill(record: Any, found: dict[str, Any]) -> Any:
+    """Give a record the values of a statement, which has all of them and no others."""
+    if found.keys() != values(record).keys():
+        raise ValueError(f"the values are {', '.join(found)}, not {', '.join(values(record))}")
+    for name, value in found.items():
+        setattr(record, name, value)
+    return record
+
+
+def _count(group: Any, begin: str) -> int:
+    return sum(name.startswith(begin) for name in group.names())
+
+
+def _counts_of_levels(group: Any) -> list[int]:
+    """Return how many columns each level between the finest and the coarsest has."""
+    counts: list[int] = []
+    while count := _count(group, of_level(len(counts) + 1)):
+        counts.append(count)
+    return counts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ..ground.arguments import file_path, instance
@@ -25,6 +26,7 @@ class WrittenMultigrid(Protocol):
     block: tuple[int, int, int, int]
     coarse_lattice: tuple[int, int, int, int]
     vectors: int
+    coarse_vectors: tuple[int, ...]
 
 
 def write_multigrid(multigrid: WrittenMultigrid, path: str | os.PathLike, *, run_file: str = "") -> None:
@@ -46,15 +48,36 @@ def write_multigrid(multigrid: WrittenMultigrid, path: str | os.PathLike, *, run
         }
     )
     root.set_fixed_text(STATEMENT, statement, GROUP)
-    root.set_integer(CHECKSUM, checksum(root, GROUP, statement, columns(multigrid.vectors)), GROUP)
+    root.set_integer(CHECKSUM, checksum(root, GROUP, statement, columns(multigrid.vectors, multigrid.coarse_vectors)), GROUP)
     file.commit()
 
 
-def columns(count: int) -> list[str]:
-    """Names of the arrays of so many columns, and of the coefficients of as many test vectors."""
-    return [f"{name}_{i:04d}" for name in ("column", "coefficients") for i in range(count)]
+def columns(count: int, coarse: Sequence[int] = ()) -> list[str]:
+    """Names of the arrays of so many columns, of the coefficients of as many test vectors, and of each level.
+
+    Parameters
+    ----------
+    count
+        Columns between the finest lattice and the second.
+    coarse
+        Columns of each level between the finest and the coarsest.
+    """
+    names = [f"{name}_{i:04d}" for name in ("column", "coefficients") for i in range(count)]
+    return names + [f"{of_level(level)}{i:04d}" for level, n in enumerate(coarse, 1) for i in range(n)]
+
+
+def of_level(level: int) -> str:
+    """Begin the names of the columns between a level, 1 for the second lattice, and the one below."""
+    return f"level_{level}_column_"
 
 
 def values(record: Any) -> dict[str, Any]:
-    """All values of a record of the compiled core, by name."""
-    return {name: getattr(record, name) for name in dir(record) if not name.startswith("_")}
+    """All values of a record of the compiled core, by name; records in lists likewise."""
+    return {name: _plain(getattr(record, name)) for name in dir(record) if not name.startswith("_")}
+
+
+def _plain(value: Any) -> Any:
+    level_report = load().MultigridLevelReport
+    if isinstance(value, list):
+        return [values(item) if isinstance(item, level_report) else item for item in value]
+    return value

@@ -49,7 +49,7 @@ SiteField CoarseSetup::smoothed_noise(const std::vector<int>& numbers) {
 void CoarseSetup::improve(SiteField& vectors) {
   std::vector<OperatorCopies> copies;
   copies.reserve(below_.size() + 1);
-  std::vector<CycleLevel> levels(size_t(level_));  // those above have no part in it
+  std::vector<CycleLevel> levels(static_cast<size_t>(level_));  // those above have no part in it
   levels.push_back({&operator_, prolongator_.get()});
   copies.emplace_back(LinearOperatorPtr(std::make_shared<CoarseOperator>(next_)));
   levels.push_back({&copies.back()});

@@ -138,6 +138,13 @@ std::vector<CycleLevel> Multigrid::cycle_levels() const {
   return trellis::cycle_levels(fine_copies_, coarse_copies_, hierarchy_);
 }
 
+double Multigrid::coarsest_applications() const {
+  const MultigridProfile& above = profiles_->back();
+  if (above.columns == 0) return 0;
+  const double one = coarse_copies_.back().schur(SchurForm::symmetric)->cost(1).flops;
+  return above.coarse.cost.flops / (one * double(above.columns));
+}
+
 /// The rule has a trial: a coarse solve of a random vector.
 std::shared_ptr<const Eigenvectors> Multigrid::make_coarse_modes() {
   const Stopwatch watch;
