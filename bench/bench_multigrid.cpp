@@ -64,7 +64,8 @@ Options defaults() {
                     "its sites of an aggregate, where there is a third"),
         own_integer("--coarse-smoothing", s.multigrid.coarse_smoothing, 1, 100,
                     "steps of gcr on the second lattice, where there is a third"),
-        OwnOption{"--cycle", "k|v", name_of(s.multigrid.cycle), "of the second lattice, where there is a third",
+        OwnOption{"--cycle", "k|v", name_of(s.multigrid.cycle),
+                  "of the second lattice, where there is a third",
                   [&s](const std::string& text) { s.multigrid.cycle = cycle_by_name(text); }},
         own_integer("--sweeps", s.multigrid.sweeps, 0, 100, "sweeps of the set-up"),
         own_integer("--smoothing", s.multigrid.smoothing, 0, 100,
@@ -300,7 +301,8 @@ Result MultigridBench::solve_row(const std::string& kernel, const std::string& n
 /// The bytes that a part reads and writes again and again, of all ranks: ceilings are measured over so many.
 double MultigridBench::working_set_of(const char* part, int columns) const {
   const std::string name = part;
-  if (name == "coarse") return sum_over_ranks(double(multigrid_->memory() - multigrid_->prolongator().bytes()));
+  if (name == "coarse")
+    return sum_over_ranks(double(multigrid_->memory() - multigrid_->prolongator().bytes()));
   if (name == "transfer") return sum_over_ranks(double(multigrid_->prolongator().bytes()));
   const double vectors = field_bytes(columns) / 2;  // in float
   if (name == "outside") return 2 * 10 * vectors;

@@ -23,8 +23,8 @@ SolverSpec solver(std::shared_ptr<Multigrid> multigrid, double tolerance, int ma
 }
 
 std::map<std::string, double> in_words(const MultigridProfile& p) {
-  return {{"cycles", double(p.cycles)},     {"columns", double(p.columns)},   {"transfer", p.transfer.seconds},
-          {"coarse", p.coarse.seconds},     {"residual", p.residual.seconds}, {"smoother", p.smoother.seconds}};
+  return {{"cycles", double(p.cycles)}, {"columns", double(p.columns)},   {"transfer", p.transfer.seconds},
+          {"coarse", p.coarse.seconds}, {"residual", p.residual.seconds}, {"smoother", p.smoother.seconds}};
 }
 
 /// Of all levels, the finest first.

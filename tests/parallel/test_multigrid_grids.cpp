@@ -46,8 +46,7 @@ const Problem problems[] = {{{8, 4, 4, 8}, {2, 2, 2, 2}},
 std::vector<Coord> grids_of(const Problem& problem) {
   std::vector<Coord> grids;
   for (const Coord& grid : legal_process_grids(problem.extents, world()->size())) {
-    const Geometry second =
-        coarse_geometry(Geometry(problem.extents, ProcessGrid(grid), 0), problem.block);
+    const Geometry second = coarse_geometry(Geometry(problem.extents, ProcessGrid(grid), 0), problem.block);
     bool fits = true;
     for (const Coord& block : problem.coarse_blocks)
       fits = fits && block_error(second, block, AggregatesOf::coarse_sites).empty();

@@ -1,5 +1,5 @@
-/// Multigrid of three levels: P and D of coarse levels against what defines them, cycles against the reference,
-/// set-up, solves and refusals.
+/// Multigrid of three levels: P and D of coarse levels against what defines them, cycles against the
+/// reference, set-up, solves and refusals.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -296,8 +296,8 @@ TEST_P(ThreeLevelsOfReference, go_through_its_cycle) {
     }
     return x;
   };
-  const auto schwarz = std::make_shared<const reference::Schwarz>(
-      D, extents, reference::BlockSolver::mr_even_odd, smoothing);
+  const auto schwarz =
+      std::make_shared<const reference::Schwarz>(D, extents, reference::BlockSolver::mr_even_odd, smoothing);
   const WilsonOperator M(test::to_product(make_lattice(extents), U, 1), wilson, {.lanes = 1});
   SpinorField r = M.make_field(), z = SpinorField::like(r);
   fill_random(r, 31);
@@ -368,8 +368,7 @@ TEST_F(ThreeLevels, solve_with_true_residuals_with_either_cycle_and_at_other_mas
       other.twisted_mass = -0.02;
       const WilsonOperator shifted(field(), other);
       SpinorField y = SpinorField::like(b);
-      EXPECT_TRUE(
-          solve(MultigridSpec{.multigrid = multigrid, .fallback = false}, shifted, y, b).converged);
+      EXPECT_TRUE(solve(MultigridSpec{.multigrid = multigrid, .fallback = false}, shifted, y, b).converged);
       for (const double r : relative_residual(shifted, y, b)) EXPECT_LE(r, 1e-10);
     }
   EXPECT_LE(iterations[0], iterations[2]);  // a K-cycle is no worse than a V-cycle
@@ -382,8 +381,8 @@ TEST_F(ThreeLevels, are_made_anew_for_links_that_have_moved) {
   GaugeField moved = field();
   heatbath_update(moved, {.beta = 6.0}, 9, 0, 0);
   const WilsonOperator other(moved, clover(0.1340));
-  const auto updated = std::dynamic_pointer_cast<const Multigrid>(
-      multigrid->updated(std::make_shared<WilsonOperator>(other)));
+  const auto updated =
+      std::dynamic_pointer_cast<const Multigrid>(multigrid->updated(std::make_shared<WilsonOperator>(other)));
   EXPECT_EQ(updated->levels(), 3);
   EXPECT_NE(updated->report().coarse_levels.at(0).residual, multigrid->report().coarse_levels.at(0).residual);
   SpinorField b = M.make_field(), x = SpinorField::like(b);

@@ -55,7 +55,8 @@ def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
     if report.iterations >= solver.max_iterations:
         return f"raise solver.max_iterations ({solver.max_iterations}) or {keys}"
     if solver.multigrid is not None:
-        return f"raise {keys} or solver.multigrid.vectors ({solver.multigrid.first_vectors}), or take another type"
+        vectors = solver.multigrid.first_vectors
+        return f"raise {keys} or solver.multigrid.vectors ({vectors}), or take another type"
     return f"raise {keys}, or choose another solver.inner_precision ({solver.inner_precision}) or solver.type"
 
 

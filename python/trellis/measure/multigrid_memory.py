@@ -28,6 +28,9 @@ _PRODUCTS = 3
 _SETUP_COLUMNS = 4
 #: Vectors of a cycle: residual and correction in two orders of sites; those of the smoother, in full ones.
 _CYCLE_FIELDS, _SMOOTHER_FIELDS = 4, 5
+#: Of a level between the finest and the coarsest: copies of its columns while it is set up (chiralities apart,
+#: their images, those of cycles for all of them), and fields of its cycle with flexible GCR.
+_FIELDS_IN_COARSE_SETUP, _FIELDS_OF_K_CYCLE = 24, 20
 #: Coarse vectors of a cycle at most: those of gcr(100) lie on half of the sites.
 _COARSE_FIELDS = 100 + 6
 
@@ -64,8 +67,8 @@ class MultigridBytes:
         coarse = tuple(extent // b for extent, b in zip(local, block, strict=True))
         sites, coarse_sites = int(np.prod(local)), int(np.prod(coarse))
         matrix = _MATRIX_REALS * table.first_vectors**2 * 4
-        links = _LINKS * matrix * (coarse_sites + 3 * _ghosts(coarse, grid))
-        matrices = links + _DIAGONALS * matrix * coarse_sites
+        matrices = _matrices(table.first_vectors, coarse, grid)
+        levels = [cls._of_level(*level, grid) for level in _coarse_levels(table, geometry, coarse)]
         vectors = table.first_vectors * sites * _SPINOR
         cycle = (_CYCLE_FIELDS + _SMOOTHER_FIELDS) * sites * _SPINOR
         cycle += _COARSE_FIELDS * coarse_sites * 4 * table.first_vectors * 4
@@ -73,11 +76,54 @@ class MultigridBytes:
         border = 3 * _ghosts(local, grid) * table.first_vectors * _SPINOR
         build = vectors + border + products + matrices  # beside the vectors; matrices: those before
         improve = (cycle + 2 * sites * _SPINOR) * min(_SETUP_COLUMNS, table.first_vectors)
+        own = vectors + operators * (matrices + _OPERATORS * gauge_field_bytes(local, grid))
         return cls(
-            kept=vectors + operators * (matrices + _OPERATORS * gauge_field_bytes(local, grid)),
-            setup=(_COPIES_IN_SETUP - 1) * vectors + max(build, improve),
-            cycle=cycle,
+            kept=own + sum(level.kept for level in levels) * operators,
+            setup=(_COPIES_IN_SETUP - 1) * vectors
+            + max(build, improve)
+            + sum(level.setup for level in levels),
+            cycle=cycle + sum(level.cycle for level in levels),
         )
+
+    @classmethod
+    def _of_level(
+        cls, above: int, vectors: int, local: tuple[int, ...], below: tuple[int, ...], grid: tuple[int, ...]
+    ) -> MultigridBytes:
+        """Return the bytes of a level between the finest and the coarsest.
+
+        Parameters
+        ----------
+        above, vectors
+            Test vectors of the level above and of this one.
+        local, below
+            Extents of this level and of the next one on a rank.
+        """
+        field = int(np.prod(local)) * 4 * above * 4
+        columns, matrices = vectors * field, _matrices(vectors, below, grid)
+        products = (_LINKS + 1) * _MATRIX_REALS * vectors**2 * 8 * int(np.prod(below))
+        return cls(
+            kept=columns + matrices,
+            setup=_FIELDS_IN_COARSE_SETUP * columns + matrices + products,
+            cycle=_FIELDS_OF_K_CYCLE * field,
+        )
+
+
+def _matrices(vectors: int, local: tuple[int, ...], grid: tuple[int, ...]) -> float:
+    """Return the bytes of the coarse matrices of a level, with the links of its neighbours."""
+    matrix, sites = _MATRIX_REALS * vectors**2 * 4, int(np.prod(local))
+    return _LINKS * matrix * (sites + 3 * _ghosts(local, grid)) + _DIAGONALS * matrix * sites
+
+
+def _coarse_levels(
+    table: MultigridTable, geometry: Geometry, local: tuple[int, ...]
+) -> list[tuple[int, int, tuple[int, ...], tuple[int, ...]]]:
+    """Return vectors above and here, and extents here and below on a rank, of the levels between."""
+    vectors, levels = table.vectors_on(geometry.extents), []
+    for level, block in enumerate(table.blocks_on(geometry.extents)[1:], 1):
+        below = tuple(max(1, extent // b) for extent, b in zip(local, block, strict=True))
+        levels.append((vectors[level - 1], vectors[level], local, below))
+        local = below
+    return levels
 
 
 def _block(table: MultigridTable, geometry: Geometry) -> list[int]:

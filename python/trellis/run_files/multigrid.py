@@ -29,8 +29,8 @@ class MultigridTable(Table):
         default=None,
         ge=2,
         le=8,
-        description="Lattices, the finest one included. Default: as many as vectors or block list; else three "
-        "where the second lattice has more than 4096 sites, which blocks of 8 or more divide, else two.",
+        description="Lattices, the finest one included. Default: as many as vectors or block list; else "
+        "three where the second lattice has more than 4096 sites, which blocks of 8 or more divide, else two.",
     )
     vectors: _Vectors | list[_Vectors] = Field(
         default=20,
@@ -39,14 +39,14 @@ class MultigridTable(Table):
     )
     block: FourIntegers | list[FourIntegers] | None = Field(
         default=None,
-        description="Sites of an aggregate in x, y, z, t, or a list of blocks, of each level but the coarsest; a "
-        "lattice has an even number of them in each direction, and each rank whole ones. Default: legal extents "
-        "near 4, and near 2 on coarse lattices, by the lattice alone.",
+        description="Sites of an aggregate in x, y, z, t, or a list of blocks, of each level but the "
+        "coarsest; a lattice has an even number of them in each direction, and each rank whole ones. Default: "
+        "legal extents near 4, and near 2 on coarse lattices, by the lattice alone.",
     )
     cycle: Literal["k", "v"] = Field(
         default="k",
-        description="What levels between the finest and the coarsest do with a residual: flexible GCR with their "
-        "cycle as preconditioner, or one cycle.",
+        description="What levels between the finest and the coarsest do with a residual: flexible GCR with "
+        "their cycle as preconditioner, or one cycle.",
     )
     sweeps: int = Field(
         default=3,
@@ -165,7 +165,6 @@ class MultigridTable(Table):
                 self.smoother,
             )
 
-
     def _require_fit_of_coarse(self, key: str, extents: Sequence[int]) -> None:
         levels = self.levels_on(extents)
         for name in ("vectors", "block"):
@@ -189,8 +188,8 @@ class MultigridTable(Table):
             if b not in _legal_coarse(extent):
                 raise at_key(
                     f"{key}.block",
-                    f"expected an even number of blocks in {name}, where the coarse lattice has {extent} sites "
-                    f"(legal: {', '.join(map(str, _legal_coarse(extent)))})",
+                    f"expected an even number of blocks in {name}, where the coarse lattice has {extent} "
+                    f"sites (legal: {', '.join(map(str, _legal_coarse(extent)))})",
                     list(block),
                 )
         if math.prod(block) < 2:

@@ -55,8 +55,8 @@ class MultigridLevel:
     condition : float
         Largest estimate of the condition of a diagonal matrix of the next level.
     seconds : float
-        Of the set-up; on the finest lattice of the whole set-up, below it of the last one of this level and all
-        below.
+        Of the set-up; on the finest lattice of the whole set-up, below it of the last one of this level and
+        all below.
     bytes : int
         Coarse matrices of this level and prolongator to the next one, on this rank.
     cycles : int
@@ -132,7 +132,7 @@ class Multigrid(SharedByCopies, NoArray):
     def table(self) -> tuple[MultigridLevel, ...]:
         """The levels, the finest one first, with what set-up and the solves so far did on each."""
         core = self._core
-        reports = [core.report, *core.report.coarse_levels]
+        reports: list[Any] = [core.report, *core.report.coarse_levels]
         conditions = [core.condition, *(report.condition for report in core.report.coarse_levels)]
         vectors, blocks = (self.vectors, *self.coarse_vectors), (self.block, *self.coarse_blocks)
         found = []
@@ -285,14 +285,14 @@ def multigrid(
     M
         Wilson, clover or twisted-mass operator, also anisotropic.
     levels
-        Lattices, the finest one included: 2 or more. Default: as many as `vectors` or `block` list; else three
-        where the second lattice has more than 4096 sites, which blocks of 8 or more divide, else two.
+        Lattices, the finest one included: 2 or more. Default: as many as `vectors` or `block` list; else
+        three where the second lattice has more than 4096 sites, which blocks of 8 or more divide, else two.
     vectors
         Test vectors, 1 to 96; or a list, of each level but the coarsest. More of them mean fewer iterations,
         which cost more each. Default of a coarse level: 1.4 times those of the level above.
     block
-        Sites of an aggregate in x, y, z, t, or a list of blocks, of each level but the coarsest; default: legal
-        extents near 4, and near 2 on coarse lattices. A lattice must have an even number of blocks in each
+        Sites of an aggregate in x, y, z, t, or a list of blocks, of each level but the coarsest; default:
+        legal extents near 4, and near 2 on coarse lattices. A lattice must have an even number of blocks in each
         direction, and each rank whole blocks.
     cycle
         What levels between the finest and the coarsest do with a residual: "k", flexible GCR with their cycle

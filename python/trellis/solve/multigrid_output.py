@@ -48,7 +48,11 @@ def write_multigrid(multigrid: WrittenMultigrid, path: str | os.PathLike, *, run
         }
     )
     root.set_fixed_text(STATEMENT, statement, GROUP)
-    root.set_integer(CHECKSUM, checksum(root, GROUP, statement, columns(multigrid.vectors, multigrid.coarse_vectors)), GROUP)
+    root.set_integer(
+        CHECKSUM,
+        checksum(root, GROUP, statement, columns(multigrid.vectors, multigrid.coarse_vectors)),
+        GROUP,
+    )
     file.commit()
 
 

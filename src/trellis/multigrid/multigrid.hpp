@@ -146,8 +146,8 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   const MultigridParams& params() const { return params_; }
   /// Of all solves so far, with those of shifted operators; of all levels but the coarsest.
   const MultigridProfile& profile(int level = 0) const { return (*profiles_)[size_t(level)]; }
-  /// Applications of the even-odd system of the coarsest level in a solve of it, on the average of all so far; 0
-  /// where there was none.
+  /// Applications of the even-odd system of the coarsest level in a solve of it, on the average of all so
+  /// far; 0 where there was none.
   double coarsest_applications() const;
   const MultigridSetupReport& report() const { return report_; }
   const MultigridHierarchy& hierarchy() const { return hierarchy_; }

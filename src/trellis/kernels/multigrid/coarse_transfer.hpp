@@ -61,7 +61,8 @@ class CoarseProducts {
       const Elements &left = left_[entry & 1], &right = right_[entry & 1];
       const int place = entry >> 1, whole = half_ / partial * partial;
       for (int k = 0; k < whole; k += partial)
-        for (int i = 0; i < partial; ++i) add(re[i], im[i], left, right, place, column, r, first + 2 * (k + i));
+        for (int i = 0; i < partial; ++i)
+          add(re[i], im[i], left, right, place, column, r, first + 2 * (k + i));
       for (int k = whole; k < half_; ++k)
         add(re[k - whole], im[k - whole], left, right, place, column, r, first + 2 * k);
     }
@@ -201,7 +202,7 @@ class CoarseMix {
     for (int j = 0; j < vectors_; ++j) {
       double re = 0, im = 0;
       for (int i = 0; i <= j; ++i) {
-        const double *factor = matrix + 2 * (size_t(j) * n + size_t(i));
+        const double* factor = matrix + 2 * (size_t(j) * n + size_t(i));
         re = fma(-factor[1], old_im[i], fma(factor[0], old_re[i], re));
         im = fma(factor[1], old_re[i], fma(factor[0], old_im[i], im));
       }
