@@ -54,9 +54,8 @@ std::pair<std::shared_ptr<Multigrid>, std::vector<std::string>> read(const hdf5:
   auto multigrid = shared(read_multigrid(group, M, {params, built_at[0], built_at[1], report}, warnings));
   return {std::move(multigrid), std::move(warnings)};
 }
-}  // namespace
 
-void bind_multigrid(nb::module_& m) {
+void bind_params(nb::module_& m) {
   nb::class_<MultigridParams>(m, "MultigridParams")
       .def(nb::init<>())
       .def_prop_rw(
@@ -105,6 +104,9 @@ void bind_multigrid(nb::module_& m) {
           },
           [](MultigridParams& p, const std::string& name) { p.smoother_storage = precision_by_name(name); })
       .def_rw("seed", &MultigridParams::seed);
+}
+
+void bind_reports(nb::module_& m) {
   nb::class_<MultigridLevelReport>(m, "MultigridLevelReport")
       .def(nb::init<>())
       .def_rw("residual", &MultigridLevelReport::residual)
@@ -123,6 +125,12 @@ void bind_multigrid(nb::module_& m) {
       .def_rw("seconds_of_coarse_levels", &MultigridSetupReport::seconds_of_coarse_levels)
       .def_rw("coarse_levels", &MultigridSetupReport::coarse_levels)
       .def_rw("notes", &MultigridSetupReport::notes);
+}
+}  // namespace
+
+void bind_multigrid(nb::module_& m) {
+  bind_params(m);
+  bind_reports(m);
   nb::class_<Multigrid, Prepared>(m, "Multigrid")
       .def_prop_ro("params", [](const Multigrid& g) { return g.params(); })
       .def_prop_ro("report", [](const Multigrid& g) { return g.report(); })

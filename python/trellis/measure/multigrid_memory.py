@@ -28,7 +28,7 @@ _PRODUCTS = 3
 _SETUP_COLUMNS = 4
 #: Vectors of a cycle: residual and correction in two orders of sites; those of the smoother, in full ones.
 _CYCLE_FIELDS, _SMOOTHER_FIELDS = 4, 5
-#: Of a level between the finest and the coarsest: copies of its columns while it is set up (chiralities apart,
+#: Of a level between the finest and the coarsest: copies of its columns while it is set up (chiralities,
 #: their images, those of cycles for all of them), and fields of its cycle with flexible GCR.
 _FIELDS_IN_COARSE_SETUP, _FIELDS_OF_K_CYCLE = 24, 20
 #: Coarse vectors of a cycle at most: those of gcr(100) lie on half of the sites.

@@ -30,7 +30,7 @@ class MultigridTable(Table):
         ge=2,
         le=8,
         description="Lattices, the finest one included. Default: as many as vectors or block list; else "
-        "three where the second lattice has more than 4096 sites, which blocks of 8 or more divide, else two.",
+        "three where the second lattice has more than 4096 sites, which blocks of 8 or more fit, else two.",
     )
     vectors: _Vectors | list[_Vectors] = Field(
         default=20,
@@ -40,8 +40,8 @@ class MultigridTable(Table):
     block: FourIntegers | list[FourIntegers] | None = Field(
         default=None,
         description="Sites of an aggregate in x, y, z, t, or a list of blocks, of each level but the "
-        "coarsest; a lattice has an even number of them in each direction, and each rank whole ones. Default: "
-        "legal extents near 4, and near 2 on coarse lattices, by the lattice alone.",
+        "coarsest; a lattice has an even number of them in each direction, and each rank whole ones. "
+        "Default: legal extents near 4, and near 2 on coarse lattices, by the lattice alone.",
     )
     cycle: Literal["k", "v"] = Field(
         default="k",

@@ -292,8 +292,8 @@ def multigrid(
         which cost more each. Default of a coarse level: 1.4 times those of the level above.
     block
         Sites of an aggregate in x, y, z, t, or a list of blocks, of each level but the coarsest; default:
-        legal extents near 4, and near 2 on coarse lattices. A lattice must have an even number of blocks in each
-        direction, and each rank whole blocks.
+        legal extents near 4, and near 2 on coarse lattices. A lattice must have an even number of blocks in
+        each direction, and each rank whole blocks.
     cycle
         What levels between the finest and the coarsest do with a residual: "k", flexible GCR with their cycle
         as preconditioner, to 0.1; or "v", one cycle.

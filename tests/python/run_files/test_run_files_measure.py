@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from trellis.errors import BadArgument, RunFileError
 from trellis.measure.configuration_files import find_configurations
@@ -200,6 +201,34 @@ def test_multigrid_is_recorded_with_its_table_and_read_again() -> None:
     assert run.solver.model_dump()["multigrid"]["vectors"] == 12
     assert parse_run_file(model_to_toml(run), MeasureRun) == run
     assert SolverTable().multigrid is None
+
+
+def test_levels_of_multigrid_follow_from_the_table_and_the_lattice() -> None:
+    table = MeasuredMultigridTable()
+    assert table.levels_on((16, 16, 16, 16)) == table.levels_on((32, 32, 32, 32)) == 2
+    assert table.levels_on((32, 32, 32, 64)) == 3
+    assert table.blocks_on((32, 32, 32, 64)) == [(4, 4, 4, 4), (2, 2, 2, 2)]
+    assert table.vectors_on((32, 32, 32, 64)) == [20, 28]
+    assert table.blocks_on((24, 24, 24, 48)) == [(4, 4, 4, 4)]
+    text = MEASURE + '[solver]\ntype = "multigrid"\n[solver.multigrid]\nvectors = [12, 16, 20]\n'
+    run = parse_run_file(text + "block = [[2, 2, 2, 2], [2, 2, 1, 2]]\n", MeasureRun)
+    assert parse_run_file(model_to_toml(run), MeasureRun) == run
+    table = run.solver.multigrid
+    assert table is not None
+    assert table.levels_on((16, 16, 8, 16)) == 4
+    assert table.blocks_on((16, 16, 8, 16)) == [(2, 2, 2, 2), (2, 2, 1, 2), (2, 2, 2, 2)]
+    assert table.vectors_on((16, 16, 8, 16)) == [12, 16, 20]
+    for keys, extents, text in (
+        ({"levels": 2, "vectors": [8, 10]}, (16, 16, 16, 16), "at most 1 of them for 2 levels, found 2"),
+        (
+            {"block": [(4, 4, 4, 4), (4, 2, 2, 2)]},
+            (16, 16, 16, 16),
+            r"coarse lattice has 4 sites \(legal: 1, 2",
+        ),
+        ({"levels": 4}, (16, 16, 16, 16), "no coarser one"),
+    ):
+        with pytest.raises(ValidationError, match=text):
+            MeasuredMultigridTable(**keys).require_fit("solver.multigrid", extents)
 
 
 def test_both_parities_take_both_twisted_flavours() -> None:

@@ -72,6 +72,33 @@ def test_the_report_names_blocks_vectors_and_what_the_setup_cost(mg):
     assert mg.bytes > 12 * 8**4 * 24 * 4
 
 
+@pytest.mark.parametrize("cycle", ["k", "v"])
+def test_three_levels_solve_and_tell_what_each_did(links, M, cycle):
+    mg = tr.multigrid(M, vectors=[8, 10], block=[(2, 2, 2, 2), (2, 2, 2, 2)], sweeps=1, cycle=cycle)
+    assert (mg.levels, mg.coarse_blocks, mg.coarse_vectors) == (3, ((2, 2, 2, 2),), (10,))
+    b = column(M)
+    x, report = tr.gcr(tolerance=1e-10, preconditioner=mg, fallback=False)(M).solve(b)
+    assert np.linalg.norm(M.apply(x) - b) <= 1e-10 * np.linalg.norm(b)
+    assert report.iterations < 40
+    finest, second, coarsest = mg.table
+    assert [level.lattice for level in mg.table] == [EXTENTS, (4, 4, 4, 4), (2, 2, 2, 2)]
+    assert [level.vectors for level in mg.table] == [8, 10, 0]
+    assert (finest.block, second.block, coarsest.block) == ((2, 2, 2, 2), (2, 2, 2, 2), None)
+    assert len(second.residuals) == 3
+    assert sum(level.bytes for level in mg.table) == mg.bytes
+    assert finest.cycles == report.iterations
+    assert second.cycles >= finest.cycles
+    assert set(second.cycle_seconds) == {"coarse", "residual", "smoother", "transfer"}
+    assert "level 2: lattice 4x4x4x4, 10 vectors on blocks of 2x2x2x2" in str(mg)
+    shifted = tr.WilsonClover(links, kappa=0.1330, twisted_mass=-0.02, **CLOVER)
+    assert tr.gcr(tolerance=1e-9, preconditioner=mg, fallback=False)(shifted).solve(b)[1].iterations < 40
+
+
+def test_levels_that_one_asks_for_have_blocks_and_vectors_by_rule(M):
+    mg = tr.multigrid(M, levels=3, vectors=8, block=(2, 2, 2, 2), sweeps=0)
+    assert (mg.coarse_blocks, mg.coarse_vectors) == (((2, 2, 2, 2),), (11,))
+
+
 def test_moved_links_are_refused_and_an_update_serves_them(links, M, mg):
     moved = tr.quenched(EXTENTS, beta=6.0, seed=5, sweeps=31)
     other = tr.WilsonClover(moved, kappa=0.1345, **CLOVER)
@@ -104,6 +131,13 @@ def test_operators_that_it_does_not_serve_are_refused(links, mg):
         ({"vectors": 97}, "1 to 96"),
         ({"block": (4, 4, 4, 3)}, "legal extents there: 2, 4"),
         ({"block": (8, 4, 4, 4)}, "even number of blocks"),
+        ({"levels": 1}, "levels"),
+        ({"vectors": []}, "empty list"),
+        ({"vectors": [8, 97]}, "1 to 96"),
+        ({"block": [(2, 2, 2, 2), (4, 2, 2, 2)]}, "legal extents there: 1, 2"),
+        ({"levels": 3}, "no coarser one"),
+        ({"levels": 2, "vectors": [8, 10]}, "of 0 coarse lattices, not of 1"),
+        ({"cycle": "w"}, "cycle"),
         ({"sweeps": -1}, "sweeps"),
         ({"smoothing": 0}, "smoothing"),
         ({"coarse_tolerance": 1.0}, "coarse_tolerance"),

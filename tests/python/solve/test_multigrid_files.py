@@ -66,6 +66,23 @@ def test_what_is_read_has_the_bits_of_what_was_written(
     np.testing.assert_array_equal(solution(read.update(M), M), solution(mg.update(M), M))
 
 
+def test_three_levels_are_read_with_the_bits_that_were_written(M: tr.WilsonClover, tmp_path: Path) -> None:
+    mg = tr.multigrid(M, vectors=[6, 7], block=[(2, 2, 2, 2), (2, 1, 1, 2)], sweeps=1)
+    path = tmp_path / "three.h5"
+    mg.write(path)
+    read = tr.read_multigrid(path, M)
+    assert str(read) == str(mg)
+    assert read.levels == 3
+    np.testing.assert_array_equal(solution(read, M), solution(mg, M))
+    with h5py.File(path, "r+") as file:
+        names = [name for name in file["multigrid"] if name.startswith("level_1")]
+        assert names == [f"level_1_column_{i:04d}" for i in range(7)]
+        assert file["multigrid"][names[0]].shape == (4, 2, 2, 4, 12)
+        del file["multigrid"][names[-1]]
+    with pytest.raises(tr.ChecksumError, match="a column is gone"):
+        tr.read_multigrid(path, M)
+
+
 def test_another_mass_is_read_as_it_is_shifted(
     U: tr.GaugeField, M: tr.WilsonClover, mg: tr.Multigrid, path: Path, tmp_path: Path
 ) -> None:
