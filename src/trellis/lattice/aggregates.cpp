@@ -112,20 +112,29 @@ std::string block_error(const Geometry& geometry, const Coord& block, Aggregates
   return {};
 }
 
-std::optional<Coord> nearest_block(const Geometry& geometry, AggregatesOf kind) {
+namespace {
+/// The legal extents nearest to the wished ones; 0 where there are none.
+Coord nearest_extents(const Geometry& geometry, AggregatesOf kind) {
   Coord block{};
   const int wished = wished_extent(kind);
   for (int mu = 0; mu < Nd; ++mu)
     for (const int extent : legal_extents(geometry, mu, kind))
       if (block[mu] == 0 || std::abs(extent - wished) < std::abs(block[mu] - wished)) block[mu] = extent;
+  return block;
+}
+}  // namespace
+
+std::optional<Coord> nearest_block(const Geometry& geometry, AggregatesOf kind) {
+  const Coord block = nearest_extents(geometry, kind);
   if (!block_error(geometry, block, kind).empty()) return std::nullopt;
   return block;
 }
 
 Coord choose_block(const Geometry& geometry, AggregatesOf kind) {
-  const std::optional<Coord> block = nearest_block(geometry, kind);
-  TRELLIS_REQUIRE(block.has_value(), block_error(geometry, {0, 0, 0, 0}, kind));
-  return *block;
+  const Coord block = nearest_extents(geometry, kind);
+  const std::string error = block_error(geometry, block, kind);
+  TRELLIS_REQUIRE(error.empty(), error);
+  return block;
 }
 
 Coord legal_block(const Geometry& geometry, const Coord& wanted, AggregatesOf kind) {
