@@ -1,6 +1,7 @@
 /// Lattices and process grids.
 #include "trellis/field/lattice.hpp"
 #include "bindings.hpp"
+#include "trellis/field/rank_placement.hpp"
 #include "trellis/lattice/lane_split.hpp"
 #include "trellis/lattice/split_extent.hpp"
 
@@ -53,6 +54,28 @@ void bind_lattice(nb::module_& m) {
       "choose_process_grid",
       [](const Coord& lattice, int ranks) { return choose_process_grid(lattice, ranks); }, "lattice"_a,
       "ranks"_a);
+  m.def(
+      "set_rank_map",
+      [](const std::string& order, const std::vector<int>& rank_at) {
+        set_rank_map({rank_order_by_name(order), rank_at});
+      },
+      "order"_a, "rank_at"_a, "The places of ranks on the grids of lattices made from now on.");
+  m.def(
+      "rank_map", [] { return std::make_pair(std::string(name_of(rank_map().order)), rank_map().rank_at); },
+      "Order and list of set_rank_map.");
+  m.def(
+      "place_ranks",
+      [](const Coord& lattice, const Coord& grid, const std::vector<int>& nodes, const std::string& order) {
+        const ProcessGrid placed = place_ranks(lattice, grid, nodes, {rank_order_by_name(order)});
+        std::vector<int> rank_at;
+        for (int64_t i = 0; i < product(grid); ++i) rank_at.push_back(placed.rank_of(site_coord(i, grid)));
+        return rank_at;
+      },
+      "lattice"_a, "grid"_a, "nodes"_a, "order"_a, "The rank of each place, x fastest.");
+  m.def(
+      "surface_between_nodes",
+      [](const Coord& lattice, const Coord& grid) { return surface_between_nodes(lattice, grid, *world()); },
+      "lattice"_a, "grid"_a, "Sites of faces between nodes, of the node with the most.");
   m.def(
       "lane_split",
       [](const Coord& lattice, const Coord& grid, int lanes) {

@@ -7,13 +7,20 @@ import platform
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rich.table import Table
 
 from ..ground.compiled_core import load
 from ..ground.machine import fma_peak, read_bandwidth, show_bytes
 from ..ground.parallel import broadcast
+from ..ground.rank_map import (
+    RankOrder,
+    nodes_are_boxes,
+    nodes_in_turn,
+    rank_places,
+    surface_between_nodes,
+)
 from ..ground.tuning import Cache, cache_folder, halo_ways, processor, read_cache
 from ..ground.version import __version__
 from .arguments import parse_lattice
@@ -31,6 +38,7 @@ def doctor(*, lattice: str, quick: bool, json: bool) -> int:
         "machine": _machine(),
         "parallel": _parallel(),
         "lanes": _lanes(extents),
+        "between_nodes": _placement(extents),
         "tuner": _tuner(),
         "speed": None if quick else _speed(),
     }
@@ -129,9 +137,55 @@ def _parallel() -> dict[str, Any]:
         "communicator": core.communicator_name(),
         "threads_per_rank": core.thread_count(),
         "exchange": core.exchange_policy(),
+        "rank_order": core.rank_map()[0],
+        **_switches(),
         "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
         "omp_proc_bind": os.environ.get("OMP_PROC_BIND"),
     }
+
+
+#: Switches for tests, which make a machine other than it is.
+_SWITCHES = {
+    "pretended_nodes": ("TRELLIS_NODES", "do as if they were on so many nodes"),
+    "message_delay_us": ("TRELLIS_MESSAGE_DELAY", "send MPI's messages so many microseconds late"),
+}
+
+
+def _switches() -> dict[str, str | None]:
+    return {key: os.environ.get(variable) or None for key, (variable, _) in _SWITCHES.items()}
+
+
+def _placement(extents: tuple[int, int, int, int]) -> dict[str, Any]:
+    """Return what ranks send between nodes on a lattice, by the order of ranks; of the node that sends most.
+
+    Ranks are taken to fill one node after the other for the comparison. "now" is what this process does.
+    """
+    core = load()
+    ranks, nodes = core.size(), core.nodes()
+    grid = tuple(core.choose_process_grid(list(extents), ranks))
+    result: dict[str, Any] = {"lattice": list(extents), "grid": list(grid), "nodes": nodes}
+    result["now"] = core.surface_between_nodes(list(extents), list(grid))
+    if nodes == 1 or ranks % nodes != 0:
+        return result
+    node_of = nodes_in_turn(ranks, ranks // nodes)
+    for order in get_args(RankOrder):
+        places = rank_places(order, extents, grid, node_of)
+        result[order] = {
+            "sites": surface_between_nodes(extents, grid, places, node_of),
+            "is_box": nodes_are_boxes(grid, places, node_of),
+        }
+    return result
+
+
+def _describe_placement(placement: dict[str, Any]) -> str:
+    text = f"{placement['now']} sites"
+    orders = [order for order in get_args(RankOrder) if order in placement]
+    if orders:
+        text += "; " + ", ".join(
+            f"{order} {placement[order]['sites']}{'' if placement[order]['is_box'] else ' (no boxes)'}"
+            for order in orders
+        )
+    return text
 
 
 def _lanes(extents: tuple[int, int, int, int]) -> dict[str, Any]:
@@ -217,10 +271,21 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "threads per rank": str(parallel["threads_per_rank"]),
             "halo exchange": f"{parallel['exchange']} "
             "(TRELLIS_EXCHANGE=automatic, persistent, shared or copied)",
+            "order of ranks": f"{parallel['rank_order']} (TRELLIS_RANK_ORDER=box, x_fastest or time_fastest)",
             "tuner": _describe_tuner(found["tuner"]),
         },
     )
+    for key, (variable, does) in _SWITCHES.items():
+        if parallel[key] is not None:
+            output.line(
+                f"  {variable}={parallel[key]} is set, a switch for tests: ranks {does}", style="yellow"
+            )
     lattice = found["lanes"]
+    if parallel["nodes"] > 1:
+        output.line(
+            f"  {'x'.join(map(str, lattice['lattice']))} on {lattice['grid']} ranks, faces between nodes, "
+            f"of the node with the most: {_describe_placement(found['between_nodes'])}"
+        )
     for precision in ("double", "float"):
         lanes = lattice[precision]
         output.line(

@@ -35,7 +35,8 @@ def run(
 
     Collective. SIGINT, SIGTERM, SIGUSR1, SIGHUP, and a KeyboardInterrupt of `on_progress` end the run after
     the source in hand: what is finished is saved, and the result says `stopped`. A second SIGINT raises
-    KeyboardInterrupt at once. The threads and the exchange of halos that [machine] names stay set.
+    KeyboardInterrupt at once. The threads, the exchange of halos and the order of ranks that
+    [machine] names stay set.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from ..ground.rank_map import RankOrder
 from ..ground.stout_limits import MOST_RHO
 
 
@@ -161,6 +162,12 @@ StoutMatrix = Annotated[
 ]
 
 
+#: The rank of each place of the grid is listed with x fastest.
+RankOrderOrList = Annotated[
+    RankOrder | list[int], expecting("box, x_fastest, time_fastest, or a list of ranks")
+]
+
+
 class LatticeTable(Table):
     """[lattice]"""
 
@@ -190,6 +197,12 @@ class MachineTable(Table):
         "the same with copies of each rank's own (copied), or automatic: what the tuner's cache says, else "
         "shared memory where ranks have some, copied where processors are not AMD's, requests for GPUs and "
         "other nodes; default: the environment variable TRELLIS_EXCHANGE, or automatic.",
+    )
+    rank_order: RankOrderOrList | None = Field(
+        default=None,
+        description="Which rank has which place on the grid: ranks of a node side by side (box), x or time "
+        "first in the order of ranks, or a list with the rank of each place, x first; default: the "
+        "environment variable TRELLIS_RANK_ORDER, or box. `trellis doctor` says what is sent between nodes.",
     )
     tune: Literal["off", "read", "on"] | None = Field(
         default=None,

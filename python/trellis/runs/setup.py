@@ -40,7 +40,7 @@ def load_run(path: Path, model: type[Run]) -> tuple[Run, str]:
 
 
 def set_threads(machine: MachineTable, output: Reporter) -> None:
-    """Threads, halo exchange and the tuner of the run file, if it names them. Collective.
+    """Threads, halo exchange, places of ranks and the tuner of the run file, if it names them. Collective.
 
     Threads that outnumber the cores which a rank may use are warned about: they take turns, at several times
     the cost.
@@ -70,7 +70,28 @@ def set_threads(machine: MachineTable, output: Reporter) -> None:
         )
     if machine.exchange is not None:
         load().set_exchange_policy(machine.exchange)
+    set_rank_order(machine)
     prepare(machine.tune, output.warning)
+
+
+def set_rank_order(machine: MachineTable) -> None:
+    """Places of ranks on the grids of lattices made from now on, if the run file names them. Collective.
+
+    Raises
+    ------
+    BadArgument
+        A list that does not name each rank once.
+    """
+    order = machine.rank_order
+    if order is None:
+        return
+    if isinstance(order, str):
+        load().set_rank_map(order, [])
+        return
+    ranks = load().size()
+    if sorted(order) != list(range(ranks)):
+        raise BadArgument(f"machine.rank_order: expected each rank from 0 to {ranks - 1} once, found {order}")
+    load().set_rank_map("box", order)
 
 
 def warn_of_large_rho(key: str, smearing: SmearingTable, output: Reporter) -> None:

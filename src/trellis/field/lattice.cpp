@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "trellis/base/error.hpp"
+#include "trellis/field/rank_placement.hpp"
 
 namespace trellis {
 
@@ -44,7 +45,7 @@ LatticePtr make_lattice(const Coord& extents, Coord grid, CommunicatorPtr commun
                         const Boundary& boundary) {
   if (!communicator) communicator = world();
   if (grid == Coord{0, 0, 0, 0}) grid = choose_process_grid(extents, communicator->size());
-  const ProcessGrid processes = group_by_node(extents, grid, communicator->nodes());
+  const ProcessGrid processes = place_ranks(extents, grid, communicator->nodes(), rank_map());
   const Geometry geometry(extents, processes, communicator->rank(), boundary);
   static std::mutex mutex;
   static std::vector<std::weak_ptr<const Lattice>> in_use;

@@ -404,6 +404,33 @@ def test_doctor(tmp_path: Path) -> None:
         assert word in text
 
 
+def test_doctor_tells_the_surface_between_nodes(tmp_path: Path) -> None:
+    """Twelve ranks on three nodes: with time fastest these are no boxes (ground/test_rank_map.py)."""
+    words = ("doctor", "--json", "--quick", "--lattice", "8.8.16.24")
+    pretended = {"TRELLIS_NODES": "3", "TRELLIS_RANK_ORDER": "time_fastest", "TRELLIS_MESSAGE_DELAY": "10"}
+    found = json.loads(run(*words, cwd=tmp_path, ranks=12, **pretended).stdout)
+    placement, parallel = found["between_nodes"], found["parallel"]
+    assert placement["nodes"] == parallel["nodes"] == 3
+    assert placement["grid"] == [1, 1, 2, 6]
+    assert parallel["rank_order"] == "time_fastest"
+    assert parallel["pretended_nodes"] == "3"
+    assert parallel["message_delay_us"] == "10"
+    # local lattices of 8.8.8.4: a box has four faces in t, and in the order of time a node has such in z
+    assert placement["box"] == {"sites": 4 * 512, "is_box": True}
+    assert not placement["time_fastest"]["is_box"]
+    assert placement["now"] == placement["time_fastest"]["sites"] > 4 * 512
+    del pretended["TRELLIS_MESSAGE_DELAY"]
+    text = run(*words[:1], *words[2:], cwd=tmp_path, ranks=12, **pretended).stdout
+    assert "TRELLIS_NODES=3 is set, a switch for tests" in " ".join(text.split())
+    assert "TRELLIS_MESSAGE_DELAY" not in text
+    assert f"box {4 * 512}," in " ".join(text.split())
+
+
+def test_no_nodes_that_do_not_divide_the_ranks(tmp_path: Path) -> None:
+    found = run("doctor", "--quick", cwd=tmp_path, ranks=4, status=None, TRELLIS_NODES="3")
+    assert "TRELLIS_NODES: expected a divisor of the 4 ranks, found 3" in found.stderr
+
+
 @pytest.mark.parametrize("ranks, cores, expected", [(4, 1, "2 threads of each rank on 1 core: "), (4, 2, "")])
 def test_doctor_counts_the_threads_of_a_rank(ranks: int, cores: int, expected: str) -> None:
     """Each rank has cores of its own under mpirun."""

@@ -191,6 +191,33 @@ def test_the_same_bits_with_ranks_grouped_by_node(measured: Path, ranks: int, pe
         assert datasets(measured / folder / path.name) == datasets(path)
 
 
+@pytest.mark.parametrize("order", ['"time_fastest"', '"x_fastest"', "[3, 1, 0, 2]"])
+def test_the_same_bits_with_late_messages_and_any_order_of_ranks(measured: Path, order: str) -> None:
+    """Two nodes are pretended, and messages between them take a millisecond."""
+    folder = "order_" + "".join(letter for letter in order if letter.isalnum())
+    text = (measured / "measure.toml").read_text().replace('"out"', f'"{folder}"')
+    (measured / f"{folder}.toml").write_text(f"{text}[machine]\ngrid = [1, 1, 2, 2]\nrank_order = {order}\n")
+    slow = {"TRELLIS_NODES": "2", "TRELLIS_MESSAGE_DELAY": "1000"}
+    run("measure", f"{folder}.toml", cwd=measured, ranks=4, **slow)
+    for path in sorted((measured / "out").iterdir()):
+        assert datasets(measured / folder / path.name) == datasets(path)
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        ("[0, 0]", "machine.rank_order: expected each rank from 0 to 1 once, found [0, 0]"),
+        ("[1, 0, 2]", "machine.rank_order: expected each rank from 0 to 1 once, found [1, 0, 2]"),
+        ('"boxes"', "expected box, x_fastest, time_fastest, or a list of ranks"),
+    ],
+)
+def test_an_order_of_ranks_that_there_is_not(measured: Path, order: str, said: str) -> None:
+    text = (measured / "measure.toml").read_text().replace('"out"', '"none"')
+    (measured / "no_order.toml").write_text(f"{text}[machine]\nrank_order = {order}\n")
+    assert said in run("measure", "no_order.toml", cwd=measured, ranks=2, status=None).stderr
+    assert not (measured / "none").exists()
+
+
 @pytest.mark.parametrize("lanes", [1, 4, 8, 16])
 def test_the_same_bits_with_any_lanes(measured: Path, lanes: int) -> None:
     name = write_run(measured, ('"out"', f'"lanes_{lanes}"'), name=f"lanes_{lanes}.toml")

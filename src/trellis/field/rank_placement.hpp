@@ -1,0 +1,21 @@
+#pragma once
+/// Where the ranks of this process's lattices lie on the process grid.
+#include <cstdint>
+
+#include "trellis/comm/communicator.hpp"
+#include "trellis/lattice/rank_map.hpp"
+
+namespace trellis {
+
+/// The map of lattices made from now on (make_lattice). At the start: the environment variable
+/// TRELLIS_RANK_ORDER (box, x_fastest or time_fastest; BadArgument for other words), or box. No result
+/// depends on it.
+const RankMap& rank_map();
+/// Collective by agreement: all ranks have to set the same. BadArgument: a list is no permutation of the
+/// ranks of world().
+void set_rank_map(RankMap map);
+
+/// surface_between_nodes() of a lattice that is cut by this grid over all ranks of a communicator.
+int64_t surface_between_nodes(const Coord& lattice, const Coord& grid, const Communicator& communicator);
+
+}  // namespace trellis
