@@ -9,7 +9,9 @@
 /// | both_ways | partners send each other one message at once |
 /// | messages | partners send each other many messages at once |
 /// | neighbours | halos: two messages for each direction of a grid of all ranks |
-/// | overlap | the same, while each rank computes for as long as the exchange takes alone |
+/// | merged | the same with one message to each rank, where two directions lead to one, as halos have it |
+/// | endpoints | the same as neighbours by requests, dealt over 1, 2 or 4 communicators of MPI |
+/// | overlap | the same as neighbours, while each rank computes for as long as the exchange takes alone |
 /// | sum, maximum | exact global sums of so many numbers, and MPI's own maximum of one double |
 #include <algorithm>
 #include <cstdio>
@@ -55,7 +57,9 @@ Options defaults() {
 /// One timed thing. Seconds are those of the slowest rank.
 struct Row {
   std::string pattern, way, where;
-  int bytes = 0, messages = 0;  ///< of a message; sent by a rank
+  int bytes = 0, messages = 0;  ///< of a message, of a part of one in `merged`; sent by a rank
+  double all_bytes = 0;         ///< sent by a rank
+  int communicators = 1;
   int directions = 0, pairs = 0, ranks = 0, sums = 0;
   std::vector<double> seconds;                            ///< of one exchange, by rounds
   std::optional<double> counted_messages, counted_bytes;  ///< of this rank in one exchange, from the counters
@@ -132,6 +136,7 @@ Row row_of(const std::string& pattern, TransportWay way, const Pattern& messages
   row.where = where(messages);
   row.bytes = bytes;
   row.messages = int(messages.sends.size());
+  for (const Message& m : messages.sends) row.all_bytes += double(m.bytes);
   row.ranks = world()->size();
   return row;
 }
@@ -177,6 +182,7 @@ void measure_ping_pong(Pairing pairing, int pairs, int bytes, const Options& opt
                       once(*pong);
                     }};
     attempt.row.messages = 1;
+    attempt.row.all_bytes = bytes;
     attempt.row.pairs = pairs;
     attempts.push_back(attempt);
   }
@@ -257,6 +263,28 @@ void measure_overlap(const Pattern& pattern, int bytes, int directions, const Op
   }
 }
 
+/// The messages of a pattern dealt over several communicators, which are under way at once.
+void measure_endpoints(const Pattern& pattern, int bytes, int directions, const Options& options,
+                       std::vector<Row>& rows) {
+  std::vector<Attempt> attempts;
+  for (const int count : {1, 2, 4}) {
+    if (count > int(pattern.sends.size()) || count > MeasuredExchange::communicators()) break;
+    auto parts = std::make_shared<std::vector<std::unique_ptr<MeasuredExchange>>>();
+    for (int i = 0; i < count; ++i) {
+      parts->push_back(std::make_unique<MeasuredExchange>(i, part_of(pattern, i, count)));
+      parts->back()->check();
+    }
+    Attempt attempt{row_of("endpoints", TransportWay::requests, pattern, bytes), [parts] {
+                      for (const auto& part : *parts) part->start();
+                      for (const auto& part : *parts) part->wait();
+                    }};
+    attempt.row.directions = directions;
+    attempt.row.communicators = count;
+    attempts.push_back(attempt);
+  }
+  time_in_turns(attempts, options, rows);
+}
+
 void measure_neighbours(int bytes, const Options& options, std::vector<Row>& rows) {
   Communicator& comm = *world();
   int most = 0;
@@ -264,9 +292,12 @@ void measure_neighbours(int bytes, const Options& options, std::vector<Row>& row
     const std::vector<int> grid = grid_of(comm.size(), directions);
     if (grid.empty()) continue;
     most = directions;
-    measure_pattern(
-        "neighbours", neighbours(grid, comm.rank(), size_t(bytes)), bytes, options,
-        [&](Row& row) { row.directions = directions; }, rows);
+    const Pattern parts = neighbours(grid, comm.rank(), size_t(bytes));
+    const auto complete = [&](Row& row) { row.directions = directions; };
+    measure_pattern("neighbours", parts, bytes, options, complete, rows);
+    if (merged(parts).sends.size() < parts.sends.size())
+      measure_pattern("merged", merged(parts), bytes, options, complete, rows);
+    measure_endpoints(parts, bytes, directions, options, rows);
   }
   measure_overlap(neighbours(grid_of(comm.size(), most), comm.rank(), size_t(bytes)), bytes, most, options,
                   rows);
@@ -328,7 +359,8 @@ Json json_of(const Row& row) {
                {"messages", row.messages},
                {"pairs", row.pairs},
                {"directions", row.directions},
-               {"bytes_per_second", rounded(double(row.messages) * row.bytes / seconds)},
+               {"communicators", row.communicators},
+               {"bytes_per_second", rounded(row.all_bytes / seconds)},
                {"messages_per_second", rounded(row.messages / seconds)}});
   if (row.counted_messages) json["counted_messages"] = *row.counted_messages;
   if (row.counted_bytes) json["counted_bytes"] = *row.counted_bytes;
@@ -337,14 +369,14 @@ Json json_of(const Row& row) {
 }
 
 void print_table(const std::vector<Row>& rows) {
-  std::printf("%-10s %-9s %-13s %5s %5s %4s %8s %4s %11s %9s %12s %8s\n", "pattern", "way", "where", "ranks",
-              "pairs", "dirs", "bytes", "msgs", "us", "GB/s", "messages/s", "overlap");
+  std::printf("%-10s %-9s %-13s %5s %5s %4s %5s %8s %4s %11s %9s %12s %8s\n", "pattern", "way", "where",
+              "ranks", "pairs", "dirs", "comms", "bytes", "msgs", "us", "GB/s", "messages/s", "overlap");
   for (const Row& row : rows) {
     if (is_sum(row)) continue;
     const double seconds = row.quartile(2);
-    std::printf("%-10s %-9s %-13s %5d %5d %4d %8d %4d %11.2f %9.3f %12.4g ", row.pattern.c_str(),
-                row.way.c_str(), row.where.c_str(), row.ranks, row.pairs, row.directions, row.bytes,
-                row.messages, seconds * 1e6, double(row.messages) * row.bytes / seconds * 1e-9,
+    std::printf("%-10s %-9s %-13s %5d %5d %4d %5d %8d %4d %11.2f %9.3f %12.4g ", row.pattern.c_str(),
+                row.way.c_str(), row.where.c_str(), row.ranks, row.pairs, row.directions, row.communicators,
+                row.bytes, row.messages, seconds * 1e6, row.all_bytes / seconds * 1e-9,
                 row.messages / seconds);
     row.overlap ? std::printf("%8.2f\n", *row.overlap) : std::printf("%8s\n", "-");
   }

@@ -68,6 +68,33 @@ Pattern neighbours(const std::vector<int>& grid, int rank, size_t bytes) {
   return pattern;
 }
 
+Pattern merged(const Pattern& pattern) {
+  const auto by_peer = [](const std::vector<Message>& messages) {
+    std::vector<Message> all;
+    for (const Message& m : messages) {
+      const auto same =
+          std::find_if(all.begin(), all.end(), [&](const Message& a) { return a.peer == m.peer; });
+      if (same == all.end()) {
+        all.push_back(m);
+        continue;
+      }
+      same->bytes += m.bytes;
+      same->tag = std::min(same->tag, m.tag);  // of both ranks
+    }
+    return all;
+  };
+  return {by_peer(pattern.sends), by_peer(pattern.receives)};
+}
+
+Pattern part_of(const Pattern& pattern, int part, int parts) {
+  Pattern result;
+  for (size_t i = size_t(part); i < pattern.sends.size(); i += size_t(parts)) {
+    result.sends.push_back(pattern.sends[i]);
+    result.receives.push_back(pattern.receives[i]);
+  }
+  return result;
+}
+
 Pattern with_partner(int partner, size_t bytes, int count) {
   Pattern pattern;
   if (partner < 0) return pattern;
@@ -97,8 +124,32 @@ int most_ranks_of_a_node() {
   return most;
 }
 
+namespace {
+/// Ranks of world() in another order for each number from 1 on.
+std::vector<int> rotated(int number) {
+  std::vector<int> ranks;
+  for (int i = 0; i < world()->size(); ++i) ranks.push_back((i + number) % world()->size());
+  return ranks;
+}
+
+TransportPtr make_by_communicator(int number, Pattern pattern) {
+  if (number == 0) return make(TransportWay::requests, pattern);
+  const std::vector<int> ranks = rotated(number);
+  const CommunicatorPtr communicator = world()->subset(ranks);
+  for (std::vector<Message>* messages : {&pattern.sends, &pattern.receives})
+    for (Message& m : *messages) m.peer = int(std::find(ranks.begin(), ranks.end(), m.peer) - ranks.begin());
+  return make_requests_transport(*communicator, pattern.sends, pattern.receives);
+}
+}  // namespace
+
 MeasuredExchange::MeasuredExchange(TransportWay way, const Pattern& pattern)
-    : pattern_{pattern}, transport_{make(way, pattern)} {
+    : MeasuredExchange(make(way, pattern), pattern) {}
+
+MeasuredExchange::MeasuredExchange(int communicator, const Pattern& pattern)
+    : MeasuredExchange(make_by_communicator(communicator, pattern), pattern) {}
+
+MeasuredExchange::MeasuredExchange(TransportPtr transport, const Pattern& pattern)
+    : pattern_{pattern}, transport_{std::move(transport)} {
   size_t longest = 0;
   for (const Message& m : pattern_.sends) longest = std::max(longest, m.bytes);
   source_.assign(longest, 1);

@@ -28,6 +28,10 @@ std::vector<int> grid_of(int ranks, int directions);
 /// To and from the neighbours in all directions of the grid, one forwards and one backwards, as halos do: in
 /// a direction with two ranks both go to the same one.
 Pattern neighbours(const std::vector<int>& grid, int rank, size_t bytes);
+/// The same with the messages to one rank in one, which is as long as they are together.
+Pattern merged(const Pattern& pattern);
+/// The messages of the pattern whose number, divided by `parts`, leaves `part`.
+Pattern part_of(const Pattern& pattern, int part, int parts);
 /// `count` messages to the partner and as many from it.
 Pattern with_partner(int partner, size_t bytes, int count);
 
@@ -41,6 +45,12 @@ class MeasuredExchange {
  public:
   /// Collective over all ranks. Is null-like (see is_made()) on all ranks where some node shares no memory.
   MeasuredExchange(TransportWay way, const Pattern& pattern);
+  /// By requests of the communicator with this number: 0 is world(), and each other one has all ranks, too,
+  /// in another order. Messages of different communicators share nothing but what the library makes them
+  /// share.
+  MeasuredExchange(int communicator, const Pattern& pattern);
+  /// So many numbers have different communicators.
+  static int communicators() { return world()->size() + 1; }
 
   bool is_made() const { return transport_ != nullptr; }
   void start();
@@ -49,6 +59,7 @@ class MeasuredExchange {
   void check();
 
  private:
+  MeasuredExchange(TransportPtr transport, const Pattern& pattern);
   Pattern pattern_;
   TransportPtr transport_;
   std::vector<unsigned char> source_;

@@ -11,6 +11,7 @@
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/machine_speed.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/rank_placement.hpp"
 
 namespace trellis::bench {
 
@@ -131,6 +132,27 @@ const char* verdict(const Result& r, const AllowedErrors& allowed) {
   return !is_checked(r) ? "not checked" : r.error <= limit_of(r, allowed) ? "passed" : "failed";
 }
 
+/// The faces between nodes of a lattice that all ranks share, of the node with the most; none on one node.
+std::optional<int64_t> sites_between_nodes(const Coord& lattice) {
+  const Communicator& comm = *world();
+  const std::vector<int>& nodes = comm.nodes();
+  if (product(lattice) == 0 || std::equal(nodes.begin() + 1, nodes.end(), nodes.begin())) return {};
+  return surface_between_nodes(lattice, choose_process_grid(lattice, comm.size()), comm);
+}
+
+void print_sites_between_nodes(const std::vector<Result>& results) {
+  std::vector<Coord> told;
+  for (const Result& r : results) {
+    if (std::find(told.begin(), told.end(), r.lattice) != told.end()) continue;
+    told.push_back(r.lattice);
+    if (const auto sites = sites_between_nodes(r.lattice))
+      std::printf("%s on ranks %s, %s: %lld sites of faces between nodes, of the node with the most\n",
+                  to_string(r.lattice).c_str(),
+                  to_string(choose_process_grid(r.lattice, world()->size())).c_str(),
+                  name_of(rank_map().order), static_cast<long long>(*sites));
+  }
+}
+
 Json row_of(const Result& r, const Options& options, const AllowedErrors& allowed) {
   Json row = {{"kernel", r.kernel},         {"backend", r.backend}, {"precision", name_of(r.precision)},
               {"link_reals", r.link_reals}, {"lattice", r.lattice}, {"rhs", r.rhs},
@@ -151,6 +173,7 @@ Json row_of(const Result& r, const Options& options, const AllowedErrors& allowe
                 {"message_bytes", int64_t(r.cost->message_bytes())},
                 {"sums", r.cost->sums},
                 {"launches", r.cost->launches}});
+  if (const auto sites = sites_between_nodes(r.lattice)) row["sites_between_nodes"] = *sites;
   if (!r.more.is_null()) row.update(r.more);
   if (options.check) row["check"] = verdict(r, allowed);
   if (options.check && is_checked(r)) number("error_against_reference", r.error);
@@ -191,6 +214,7 @@ void print_table(const std::vector<Result>& results, const Options& options) {
       std::printf("  %s %s", key.c_str(), line_of(value).c_str());
     std::printf("\n");
   }
+  print_sites_between_nodes(results);
 }
 
 /// Prints a section for doc/measurements.

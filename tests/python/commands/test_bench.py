@@ -195,32 +195,42 @@ def test_exchanges_have_all_patterns_and_the_bytes_that_they_say(tmp_path: Path,
     near, far = "in a node", "between nodes"
     places = [(1, near)] if ranks == 2 else [(1, near), (2, near), (1, far), (2, far)]
     of_pairs = ("ping_pong", "both_ways", "messages")
+    around = near if ranks == 2 else "both"
     wanted = {
         *((name, pairs, 0, place) for name in of_pairs for pairs, place in places),
-        *(("neighbours", 0, n, near if ranks == 2 else "both") for n in (1, 2)[: ranks // 2]),
+        *(("neighbours", 0, n, around) for n in (1, 2)[: ranks // 2]),
+        ("merged", 0, ranks // 2, around),
         ("overlap", 0, ranks // 2, near if ranks == 2 else "both"),
     }
     for way in ("requests", "shared", "copied"):
         for size in (8, 5000):
-            of_way = [r for r in exchanges if (r["way"], r["bytes"]) == (way, size)]
+            of_way = [
+                r for r in exchanges if (r["way"], r["bytes"]) == (way, size) and r["pattern"] != "endpoints"
+            ]
             assert {(r["pattern"], r["pairs"], r["directions"], r["where"]) for r in of_way} == wanted
             assert len(of_way) == len(wanted)
+    of_endpoints = [r for r in exchanges if r["pattern"] == "endpoints"]
+    endpoints = {(r["bytes"], r["directions"], r["communicators"]) for r in of_endpoints}
+    dealt = [(1, 1), (1, 2)] + ([(2, 1), (2, 2), (2, 4)] if ranks == 4 else [])
+    assert endpoints == {(size, *counts) for size in (8, 5000) for counts in dealt}
     for row in exchanges:
-        count = {"messages": 3, "neighbours": 2 * row["directions"], "overlap": 2 * row["directions"]}
+        both = dict.fromkeys(("neighbours", "overlap", "endpoints"), 2 * row["directions"])
+        count = {"messages": 3, "merged": row["directions"], **both}
+        in_each = 2 if row["pattern"] == "merged" else 1
         assert row["messages"] == count.get(row["pattern"], 1)
         assert row["messages_per_second"] * row["seconds"] == pytest.approx(row["messages"], rel=1e-4)
-        rate = row["messages_per_second"] * row["bytes"]
+        rate = row["messages_per_second"] * row["bytes"] * in_each
         assert row["bytes_per_second"] == pytest.approx(rate, rel=1e-4)
         if row["pattern"] == "overlap":
             assert math.isfinite(row["overlap"])
         else:
             assert row["counted_messages"] == row["messages"]
-            assert row["counted_bytes"] == row["messages"] * row["bytes"]
+            assert row["counted_bytes"] == row["messages"] * row["bytes"] * in_each
 
 
 def test_exchanges_are_printed_as_a_table(tmp_path: Path) -> None:
     said = run("bench", "exchange", *EXCHANGE, cwd=tmp_path, ranks=2).stdout
-    assert re.search(r"^both_ways +shared +in a node +2 +1 +0 +5000 +1 ", said, re.MULTILINE)
+    assert re.search(r"^both_ways +shared +in a node +2 +1 +0 +1 +5000 +1 ", said, re.MULTILINE)
     assert re.search(r"^sum +2 +12 +[.0-9]+$", said, re.MULTILINE)
 
 
