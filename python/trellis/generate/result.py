@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 
-@dataclass(frozen=True)
-class HeatBathResult:
-    """Outcome of one call of :func:`trellis.generate.run` with a heat bath; the same on all ranks.
+@dataclass(frozen=True, kw_only=True)
+class GenerationResult:
+    """What calls of :func:`trellis.generate.run` with a heat bath and with trajectories tell alike.
 
     Attributes
     ----------
@@ -19,28 +19,17 @@ class HeatBathResult:
         File of the observables.
     lattice
         Extents in x, y, z, t.
-    beta
-        6 / g0^2.
-    sweeps
-        Number of the last sweep.
     resumed_from
-        Number of the sweep that this call went on from; None where it began at the start.
+        Number of the sweep or trajectory that this call went on from; None where it began at the start.
     stopped
-        True where the run was asked to stop before its end; `resume=True` goes on.
+        True where the run was asked to stop before its end. The next call goes on: that of a heat bath with
+        `resume=True`.
     configurations
         Files of all configurations that the run has kept, those of earlier calls included.
-    plaquette_mean
-        Mean plaquette of all sweeps after the thermalisation; None without such sweeps.
     plaquette_last
         Plaquette of the last links.
     seconds
-        Wall time of the sweeps of this call, in s.
-    seconds_per_sweep
-        Mean of them, in s; None without sweeps, as for the following two.
-    gflops
-        Speed of heat bath and over-relaxation, in 10^9 flops per second.
-    share_of_peak
-        The same over the measured peak.
+        Wall time of the sweeps of this call, or from its first trajectory on, in s.
     ranks
         Number of processes.
     grid
@@ -50,17 +39,11 @@ class HeatBathResult:
     directory: str
     stream: str
     lattice: tuple[int, ...]
-    beta: float
-    sweeps: int
     resumed_from: int | None
     stopped: bool
     configurations: tuple[str, ...]
-    plaquette_mean: float | None
     plaquette_last: float
     seconds: float
-    seconds_per_sweep: float | None
-    gflops: float | None
-    share_of_peak: float | None
     ranks: int
     grid: tuple[int, ...]
 
@@ -69,30 +52,44 @@ class HeatBathResult:
         return {"run": "generate", **asdict(self)}
 
 
-@dataclass(frozen=True)
-class TrajectoriesResult:
+@dataclass(frozen=True, kw_only=True)
+class HeatBathResult(GenerationResult):
+    """Outcome of one call of :func:`trellis.generate.run` with a heat bath; the same on all ranks.
+
+    Attributes
+    ----------
+    beta
+        6 / g0^2.
+    sweeps
+        Number of the last sweep.
+    plaquette_mean
+        Mean plaquette of all sweeps after the thermalisation; None without such sweeps.
+    seconds_per_sweep
+        Mean time of a sweep of this call, in s; None without sweeps, as for the following two.
+    gflops
+        Speed of heat bath and over-relaxation, in 10^9 flops per second.
+    share_of_peak
+        The same over the measured peak.
+    """
+
+    beta: float
+    sweeps: int
+    plaquette_mean: float | None
+    seconds_per_sweep: float | None
+    gflops: float | None
+    share_of_peak: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrajectoriesResult(GenerationResult):
     """Outcome of one call of :func:`trellis.generate.run` with trajectories; the same on all ranks.
 
     Attributes
     ----------
-    directory
-        Folder of the states and the stream.
-    stream
-        File of the observables.
-    lattice
-        Extents in x, y, z, t.
     trajectories
         Number of the last trajectory.
     made
         How many this call has made.
-    resumed_from
-        Number of the trajectory that this call went on from; None where it began at the start.
-    stopped
-        True where the run was asked to stop before its end; the next call goes on.
-    configurations
-        Files of all configurations that the run has kept, those of earlier calls included.
-    seconds
-        Wall time of this call from its first trajectory on, in s.
     seconds_per_trajectory
         Mean time of a trajectory, in s; None without trajectories.
     acceptance
@@ -102,8 +99,6 @@ class TrajectoriesResult:
         How many trajectories of this call had the Metropolis test.
     plaquette
         Mean plaquette of the trajectories that were tested, or of all; None without trajectories.
-    plaquette_last
-        Plaquette of the last links.
     exp_minus_dh
         Mean of exp(-dH) of the same trajectories.
     hisq_guarded_links
@@ -113,36 +108,18 @@ class TrajectoriesResult:
         Seconds of a trajectory by kind of work.
     performance_by_part
         By kind of work: ``gflops`` and ``gbytes_per_second`` in 10^9 per second, and ``fraction_of_roof``.
-    ranks
-        Number of processes.
-    grid
-        Processes in x, y, z, t.
     """
 
-    directory: str
-    stream: str
-    lattice: tuple[int, ...]
     trajectories: int
     made: int
-    resumed_from: int | None
-    stopped: bool
-    configurations: tuple[str, ...]
-    seconds: float
     seconds_per_trajectory: float | None
     acceptance: float | None
     metropolis_tested: int
     plaquette: float | None
-    plaquette_last: float
     exp_minus_dh: float | None
     hisq_guarded_links: int | None
     seconds_by_part: Mapping[str, float]
     performance_by_part: Mapping[str, Mapping[str, float]]
-    ranks: int
-    grid: tuple[int, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON object of `trellis generate --json`."""
-        return {"run": "generate", **asdict(self)}
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def has_propagators(folder: Path, run: MeasureRun, number: int) -> bool:
     return any(folder.glob(f"propagator.{number:06d}.*{suffix}"))
 
 
-class StoredPropagators:
+class StoredPropagators(ABC):
     """Base class of what stores the propagators of one configuration and takes them from files.
 
     Parameters
@@ -222,13 +223,13 @@ class StoredPropagators:
         self._complete(S, path, record, source, way)
         return S
 
+    @abstractmethod
     def _complete(self, S: Any, path: Path, record: PropagatorRecord, source: Source, way: str) -> None:
         """Add what the numbers alone do not have. Collective."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_numbers(self, path: Path, source: Source) -> Any:
         """Read the propagator of a file. Collective."""
-        raise NotImplementedError
 
     def _read(self, path: Path, source: Source, way: str) -> Any:
         """Read the numbers; checksum and norm have to be there and right. Collective."""

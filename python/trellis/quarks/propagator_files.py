@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ..ground.errors import ChecksumError, FileError
 from ..ground.parallel import on_root, rank
 from .domain_wall import propagator_norm
 from .operators import ANTIPERIODIC_IN_TIME
-from .propagator_metadata import Metadata
+from .propagator_metadata import SPIN_KIND, Metadata
 from .propagator_output import MEASUREMENT, SCIDAC_SUFFIXES
 from .propagators import Propagator, site_of
 from .scidac_propagator_records import Statements, element, record_text
@@ -64,22 +65,14 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     ChecksumError
         The numbers or attributes are not those that were written.
     """
-    core = load()
     path = file_path(path)
-    if on_root(lambda: is_lime(path)):
-        raise FileError(
-            f"{path}: expected an HDF5 file of a propagator, found a LIME file: "
-            "trellis.read_scidac_propagator(path, geometry) reads it"
-        )
-    file = core.Hdf5File.open(path)
-    root = file.root()
-    metadata = Metadata(root, path, size=on_root(lambda: os.path.getsize(path)))
+    root, metadata = open_hdf5(path)
     older = metadata.compare()
     notes: list[str] = []
     geometry = Geometry(metadata.lattice, grid)
     quarks: dict[str, Propagator] = {}
     for name in metadata.arrays:
-        S, messages = core.Propagator.read_hdf5(
+        S, messages = load().Propagator.read_hdf5(
             root, name, geometry._core, metadata.source_at, metadata.boundary
         )
         is_smeared = name == "propagator" and metadata.is_sink_smeared
@@ -127,18 +120,60 @@ def read_scidac_propagator(
     """
     lattice, path = instance("geometry", geometry, Geometry), file_path(path)
     at = None if source_at is None else site_of(lattice, source_at)
-    given = None if boundary is None else phases(boundary)
-    stated = Statements.of_text(on_root(lambda: record_text(path)), path)
-    used = stated.boundary or given or phases(ANTIPERIODIC_IN_TIME)
-    require_agreement(path, stated, used if given is None else given)
+    text = on_root(lambda: record_text(path))
+    stated, used = statements_of(text, path, boundary)
     S, notes = load().Propagator.read_scidac(path, lattice._core, at, list(used))
-    if rank() == 0:
-        for note in notes:
-            warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
+    warn_on_root(path, notes)
     found = Propagator(S, operator=stated.operator, is_sink_smeared=stated.is_sink_smeared)
     if stated.norm2 is not None:
         require_norm(path, stated, float(propagator_norm(found).sum()))
     return found
+
+
+def open_hdf5(path: str, kind: str = SPIN_KIND) -> tuple[Any, Metadata]:
+    """Open the HDF5 file of a propagator of a kind, and read its attributes. Collective.
+
+    Raises
+    ------
+    FileError
+        Not such a file, or damaged.
+    """
+    if on_root(lambda: is_lime(path)):
+        raise FileError(
+            f"{path}: expected an HDF5 file of a {kind.replace('_', ' ')}, found a LIME file: "
+            f"trellis.read_scidac_{kind}(path, geometry) reads it"
+        )
+    root = load().Hdf5File.open(path).root()
+    return root, Metadata(root, path, kind, on_root(lambda: os.path.getsize(path)))
+
+
+def statements_of(
+    text: str, path: str, boundary: Sequence[complex] | None
+) -> tuple[Statements, Sequence[complex]]:
+    """Return what the text of a SciDAC file states, and its boundary phases.
+
+    Parameters
+    ----------
+    boundary
+        The phases that the caller gives; None: those of the file, else antiperiodic ones in time.
+
+    Raises
+    ------
+    FileError
+        The file states other phases.
+    """
+    stated = Statements.of_text(text, path)
+    given = None if boundary is None else phases(boundary)
+    used = stated.boundary or given or phases(ANTIPERIODIC_IN_TIME)
+    require_agreement(path, stated, used if given is None else given)
+    return stated, used
+
+
+def warn_on_root(path: str, notes: Sequence[str]) -> None:
+    """Give a UserWarning for each note about a file, for the caller of the function that reads it."""
+    if rank() == 0:
+        for note in notes:
+            warnings.warn(f"{path}: {note}", UserWarning, stacklevel=3)
 
 
 def require_norm(path: str, stated: Statements, norm2: float) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -25,13 +26,15 @@ if TYPE_CHECKING:
     from .. import _core
 
 
-class PropagatorBase(SharedByCopies):
+class PropagatorBase(SharedByCopies, ABC):
     """Base class of the propagators of quarks with spin and of staggered ones."""
 
     _instead = "write them to files (S.write), which trellis reads again"
     _core: Any
     #: The word for the propagator in HDF5 files.
     _file_kind = "propagator"
+    #: Hops of Gaussian smearing lead over so many sites.
+    _smearing_hop = 1
     report: SolveReport | None
     operator: OperatorRecord | None
     is_sink_smeared: bool
@@ -65,6 +68,108 @@ class PropagatorBase(SharedByCopies):
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return array_of(self.to_numpy(), type(self).__name__, dtype, copy)
 
+    def to(self, device: str) -> Self:
+        """Return the propagator on another device; contractions take propagators of one device.
+
+        Parameters
+        ----------
+        device
+            "cpu" or "cuda".
+
+        Raises
+        ------
+        NotAvailable
+            The build has no CUDA, or no GPU can be used.
+        BadArgument
+            Another device.
+        """
+        require_device(device)
+        return self if device == self.device else self._moved(device)
+
+    @classmethod
+    def from_numpy(
+        cls, values: ArrayLike, geometry: Geometry, *, source_at: Sequence[int], boundary: Sequence[complex]
+    ) -> Self:
+        """A propagator from an array (copied).
+
+        Parameters
+        ----------
+        values
+            complex, of the shape of :meth:`to_numpy`; this rank's part.
+        geometry
+            The lattice.
+        source_at
+            x, y, z, t from which times and momenta count.
+        boundary
+            Fermion boundary phases in x, y, z, t; baryons take the one in t out.
+
+        Raises
+        ------
+        BadArgument
+            Another shape, no numbers, a site outside the lattice, a phase that is none.
+        """
+        lattice = instance("geometry", geometry, Geometry)
+        at, numbers = site_of(lattice, source_at), complex_array("values", values)
+        return cls._of_numbers(lattice._core, numbers, at, phases(boundary))
+
+    def smear_sink(self, U: GaugeField, *, width: float, steps: int) -> Self:
+        """The sink smeared on every time slice; see :func:`gaussian_source`. Collective.
+
+        Parameters
+        ----------
+        U
+            Links that the smearing sees, on the propagator's lattice.
+        width, steps
+            Lattice units; at least 1 step, and a warning below 3 width^2 / 2 of them (staggered quarks, whose
+            smearing has hops over two sites: 3 width^2 / 8).
+
+        Raises
+        ------
+        BadArgument
+            Links of another lattice, a width below 0 or above 1e6, no step.
+        """
+        width, steps = real("width", width, least=0, most=MOST_WIDTH), integer("steps", steps)
+        links = instance("U", U, GaugeField)._core
+        warn_if_amplifying(width, steps, hop=self._smearing_hop)
+        return self._smeared(links, width, steps)
+
+    def write(
+        self,
+        path: str | os.PathLike,
+        format: Literal["hdf5", "scidac"] | None = None,
+        *,
+        precision: Literal[32, 64] = 64,
+        run_file: str = "",
+    ) -> None:
+        """Write to a file: under a temporary name, then renamed. Collective.
+
+        A propagator of norm 0 gives a UserWarning.
+
+        Parameters
+        ----------
+        path
+            The file; an older one of that name is replaced once the new one is whole.
+        format
+            "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance, and /midpoint where
+            there is one; "scidac": LIME file. That of a quark with spin is as Chroma writes it and has one
+            propagator: write ``S.midpoint`` to a file of its own, and set it on what is read. That of a
+            staggered quark has three colour vectors, each behind that of its source where `source` is known,
+            as MILC writes them (doc/formats.md). None: "scidac" for names that end in .lime or .scidac,
+            "hdf5" for all others.
+        precision
+            Bits of a number. Both formats hold checksums and the norm.
+        run_file
+            Text for the provenance.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written; an older file of that name is left alone.
+        BadArgument
+            Another precision, or a number that is not finite in it.
+        """
+        write_propagator(self, path, format, precision=precision, run_file=run_file)
+
     def _require_point_sink(self, name: str) -> None:
         """BadArgument where the sink is known to be smeared."""
         if self.is_sink_smeared:
@@ -73,13 +178,28 @@ class PropagatorBase(SharedByCopies):
                 "the one that smear_sink() was called on"
             )
 
+    @classmethod
+    @abstractmethod
+    def _of_numbers(
+        cls, lattice: _core.Lattice, values: NDArray[np.complex128], at: list[int], boundary: list[complex]
+    ) -> Self:
+        """Return the propagator with these numbers; at: of the source."""
+
+    @abstractmethod
+    def _moved(self, device: str) -> Self:
+        """Return the propagator on a device that it is not on."""
+
+    @abstractmethod
+    def _smeared(self, links: _core.GaugeField, width: float, steps: int) -> Self:
+        """Return the propagator with a smeared sink. Collective."""
+
+    @abstractmethod
     def _norm2(self) -> float:
         """Return the sum of the squares of all numbers. Collective."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _write_scidac(self, path: str, precision: int, note: str) -> None:
         """Write a LIME file with this text about the propagator. Collective."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         extents = "x".join(map(str, self.geometry.extents))
@@ -131,24 +251,20 @@ class Propagator(PropagatorBase):
             self.midpoint = Propagator(midpoint, report, operator=operator)
         self.axial_current: NDArray[np.float64] | None = None
 
-    def to(self, device: str) -> Propagator:
-        """Return the propagator on another device; contractions take propagators of one device.
+    def to_numpy(self) -> NDArray[np.complex128]:
+        """This rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour source]; a copy.
 
-        Parameters
-        ----------
-        device
-            "cpu" or "cuda".
-
-        Raises
-        ------
-        NotAvailable
-            The build has no CUDA, or no GPU can be used.
-        BadArgument
-            Another device.
+        The spin basis is that of DeGrand and Rossi.
         """
-        require_device(device)
-        if device == self.device:
-            return self
+        return super().to_numpy()
+
+    @classmethod
+    def _of_numbers(
+        cls, lattice: _core.Lattice, values: NDArray[np.complex128], at: list[int], boundary: list[complex]
+    ) -> Propagator:
+        return cls(load().Propagator.from_numpy(lattice, values, at, boundary))
+
+    def _moved(self, device: str) -> Propagator:
         moved = Propagator(
             self._core.on(device),
             self.report,
@@ -160,94 +276,9 @@ class Propagator(PropagatorBase):
         moved.axial_current = self.axial_current
         return moved
 
-    def to_numpy(self) -> NDArray[np.complex128]:
-        """This rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour source]; a copy.
-
-        The spin basis is that of DeGrand and Rossi.
-        """
-        return super().to_numpy()
-
-    @classmethod
-    def from_numpy(
-        cls, values: ArrayLike, geometry: Geometry, *, source_at: Sequence[int], boundary: Sequence[complex]
-    ) -> Propagator:
-        """A propagator from an array (copied).
-
-        Parameters
-        ----------
-        values
-            complex, of the shape of :meth:`to_numpy`; this rank's part.
-        geometry
-            The lattice.
-        source_at
-            x, y, z, t from which times and momenta count.
-        boundary
-            Fermion boundary phases in x, y, z, t; baryons take the one in t out.
-
-        Raises
-        ------
-        BadArgument
-            Another shape, no numbers, a site outside the lattice, a phase that is none.
-        """
-        lattice = instance("geometry", geometry, Geometry)
-        at, values = site_of(lattice, source_at), complex_array("values", values)
-        return cls(load().Propagator.from_numpy(lattice._core, values, at, phases(boundary)))
-
-    def smear_sink(self, U: GaugeField, *, width: float, steps: int) -> Propagator:
-        """The sink smeared on every time slice; see :func:`gaussian_source`. Collective.
-
-        Parameters
-        ----------
-        U
-            Links that the smearing sees, on the propagator's lattice.
-        width, steps
-            Lattice units; at least 1 step, and a warning below 3 width^2 / 2 of them.
-
-        Raises
-        ------
-        BadArgument
-            Links of another lattice, a width below 0 or above 1e6, no step.
-        """
-        width, steps = real("width", width, least=0, most=MOST_WIDTH), integer("steps", steps)
-        links = instance("U", U, GaugeField)._core
-        warn_if_amplifying(width, steps)
+    def _smeared(self, links: _core.GaugeField, width: float, steps: int) -> Propagator:
         smeared = load().sink_smeared(self._core, links, width, steps)
         return Propagator(smeared, self.report, operator=self.operator, is_sink_smeared=True)
-
-    def write(
-        self,
-        path: str | os.PathLike,
-        format: Literal["hdf5", "scidac"] | None = None,
-        *,
-        precision: Literal[32, 64] = 64,
-        run_file: str = "",
-    ) -> None:
-        """Write to a file: under a temporary name, then renamed. Collective.
-
-        A propagator of norm 0 gives a UserWarning.
-
-        Parameters
-        ----------
-        path
-            The file; an older one of that name is replaced once the new one is whole.
-        format
-            "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance, and /midpoint where
-            there is one; "scidac": LIME file as Chroma writes it, one propagator: write ``S.midpoint`` to a
-            file of its own, and set it on what is read. None: "scidac" for names that end in .lime or
-            .scidac, "hdf5" for all others.
-        precision
-            Bits of a number. Both formats hold a checksum and the norm.
-        run_file
-            Text for the provenance.
-
-        Raises
-        ------
-        FileError
-            The file cannot be written; an older file of that name is left alone.
-        BadArgument
-            Another precision, or a number that is not finite in it.
-        """
-        write_propagator(self, path, format, precision=precision, run_file=run_file)
 
     def _norm2(self) -> float:
         return float(np.asarray(load().propagator_norm(self._core)).sum())

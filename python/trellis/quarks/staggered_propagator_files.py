@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gauge.geometry import Geometry
-from ..ground.arguments import file_path, instance, phases
+from ..ground.arguments import file_path, instance
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, FileError
-from ..ground.parallel import on_root, rank
-from .operators import ANTIPERIODIC_IN_TIME
-from .propagator_files import is_lime, require_agreement, require_norm
-from .propagator_metadata import STAGGERED_KIND, Metadata
+from ..ground.parallel import on_root
+from .propagator_files import open_hdf5, require_norm, statements_of, warn_on_root
+from .propagator_metadata import STAGGERED_KIND
 from .propagators import site_of
-from .scidac_propagator_records import Statements, element, record_text
+from .scidac_propagator_records import element, record_text
 from .staggered_propagators import StaggeredPropagator
 
 _COLOURS = 3
@@ -46,18 +45,11 @@ def read_staggered_propagator(
     ChecksumError
         The numbers or attributes are not those that were written.
     """
-    core = load()
     path = file_path(path)
-    if on_root(lambda: is_lime(path)):
-        raise FileError(
-            f"{path}: expected an HDF5 file of a staggered propagator, found a LIME file: "
-            "trellis.read_scidac_staggered_propagator(path, geometry) reads it"
-        )
-    root = core.Hdf5File.open(path).root()
-    metadata = Metadata(root, path, STAGGERED_KIND, on_root(lambda: os.path.getsize(path)))
+    root, metadata = open_hdf5(path, STAGGERED_KIND)
     notes = metadata.compare()
     geometry = Geometry(metadata.lattice, grid)
-    S, messages = core.StaggeredPropagator.read_hdf5(
+    S, messages = load().StaggeredPropagator.read_hdf5(
         root, "propagator", geometry._core, metadata.source_at, metadata.boundary
     )
     for note in [*messages, *notes]:
@@ -100,15 +92,10 @@ def read_scidac_staggered_propagator(
     """
     lattice, path = instance("geometry", geometry, Geometry), file_path(path)
     text = on_root(lambda: record_text(path))
-    stated = Statements.of_text(text, path)
-    given = None if boundary is None else phases(boundary)
-    used = stated.boundary or given or phases(ANTIPERIODIC_IN_TIME)
-    require_agreement(path, stated, used if given is None else given)
+    stated, used = statements_of(text, path, boundary)
     vectors, notes = load().read_colour_vectors(path, lattice._core)
     at = _source_of(text, path, lattice, source_at)
-    if rank() == 0:
-        for note in notes:
-            warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
+    warn_on_root(path, notes)
     S = StaggeredPropagator.from_numpy(_columns(vectors, path), lattice, source_at=at, boundary=used)
     S.operator, S.is_sink_smeared = stated.operator, stated.is_sink_smeared
     require_norm(path, stated, S._norm2())

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..gauge.fields import GaugeField, require_device
-from ..gauge.geometry import Geometry
-from ..ground.arguments import complex_array, instance, integer, phases, real
 from ..ground.compiled_core import load
 from ..ground.operator_records import OperatorRecord
 from ..ground.solve_report import SolveReport
 from .propagator_metadata import STAGGERED_KIND
-from .propagator_output import write_propagator
-from .propagators import PropagatorBase, site_of
+from .propagators import PropagatorBase
 from .scidac_propagator_records import STAGGERED_RECORD
-from .sources import MOST_WIDTH, Source, warn_if_amplifying
+from .sources import Source
 
 if TYPE_CHECKING:
     from .. import _core
@@ -51,6 +45,7 @@ class StaggeredPropagator(PropagatorBase):
 
     _instead = "write them to files (S.write), which tr.read_staggered_propagator reads"
     _file_kind = STAGGERED_KIND
+    _smearing_hop = 2
 
     def __init__(
         self,
@@ -66,115 +61,25 @@ class StaggeredPropagator(PropagatorBase):
         self.source = source
         self.is_sink_smeared = is_sink_smeared
 
-    def to(self, device: str) -> StaggeredPropagator:
-        """Return the propagator on another device; contractions take propagators of one device.
-
-        Parameters
-        ----------
-        device
-            "cpu" or "cuda".
-
-        Raises
-        ------
-        NotAvailable
-            The build has no CUDA, or no GPU can be used.
-        BadArgument
-            Another device.
-        """
-        require_device(device)
-        if device == self.device:
-            return self
-        moved = self.__copy__()
-        moved._core = self._core.on(device)
-        return moved
-
     def to_numpy(self) -> NDArray[np.complex128]:
         """This rank's part: [t, z, y, x, colour sink, colour source]; a copy."""
         return super().to_numpy()
 
     @classmethod
-    def from_numpy(
-        cls, values: ArrayLike, geometry: Geometry, *, source_at: Sequence[int], boundary: Sequence[complex]
+    def _of_numbers(
+        cls, lattice: _core.Lattice, values: NDArray[np.complex128], at: list[int], boundary: list[complex]
     ) -> StaggeredPropagator:
-        """A propagator from an array (copied).
+        return cls(load().StaggeredPropagator.from_numpy(lattice, values, at, boundary))
 
-        Parameters
-        ----------
-        values
-            complex, of the shape of :meth:`to_numpy`; this rank's part.
-        geometry
-            The lattice.
-        source_at
-            x, y, z, t from which times and momenta count.
-        boundary
-            Fermion boundary phases in x, y, z, t.
+    def _moved(self, device: str) -> StaggeredPropagator:
+        moved = self.__copy__()
+        moved._core = self._core.on(device)
+        return moved
 
-        Raises
-        ------
-        BadArgument
-            Another shape, no numbers, a site outside the lattice, a phase that is none.
-        """
-        lattice = instance("geometry", geometry, Geometry)
-        at, values = site_of(lattice, source_at), complex_array("values", values)
-        core = load().StaggeredPropagator.from_numpy(lattice._core, values, at, phases(boundary))
-        return cls(core)
-
-    def smear_sink(self, U: GaugeField, *, width: float, steps: int) -> StaggeredPropagator:
-        """The sink smeared by two hops on every time slice; see :func:`gaussian_source`. Collective.
-
-        Parameters
-        ----------
-        U
-            Links that the smearing sees, on the propagator's lattice.
-        width, steps
-            Lattice units; at least 1 step, and a warning below 3 width^2 / 8 of them.
-
-        Raises
-        ------
-        BadArgument
-            Links of another lattice, a width below 0 or above 1e6, no step.
-        """
-        width, steps = real("width", width, least=0, most=MOST_WIDTH), integer("steps", steps)
-        links = instance("U", U, GaugeField)._core
-        warn_if_amplifying(width, steps, hop=2)
+    def _smeared(self, links: _core.GaugeField, width: float, steps: int) -> StaggeredPropagator:
         smeared = self.__copy__()
         smeared._core, smeared.is_sink_smeared = self._core.smeared(links, width, steps), True
         return smeared
-
-    def write(
-        self,
-        path: str | os.PathLike,
-        format: Literal["hdf5", "scidac"] | None = None,
-        *,
-        precision: Literal[32, 64] = 64,
-        run_file: str = "",
-    ) -> None:
-        """Write to a file: under a temporary name, then renamed. Collective.
-
-        A propagator of norm 0 gives a UserWarning.
-
-        Parameters
-        ----------
-        path
-            The file; an older one of that name is replaced once the new one is whole.
-        format
-            "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance; "scidac": LIME file
-            with three colour vectors, each behind that of its source where `source` is known, as MILC writes
-            them (doc/formats.md). None: "scidac" for names that end in .lime or .scidac, "hdf5" for all
-            others.
-        precision
-            Bits of a number. Both formats hold checksums and the norm.
-        run_file
-            Text for the provenance.
-
-        Raises
-        ------
-        FileError
-            The file cannot be written; an older file of that name is left alone.
-        BadArgument
-            Another precision, or a number that is not finite in it.
-        """
-        write_propagator(self, path, format, precision=precision, run_file=run_file)
 
     def _norm2(self) -> float:
         found: float = self._core.norm2
