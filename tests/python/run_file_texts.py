@@ -26,6 +26,12 @@ _TRAJECTORIES: Tables = {
     "output": {"directory": "out"},
 }
 
+_MEASUREMENT: Tables = {
+    "configurations": {"files": "field.*"},
+    "fermion": {"type": "wilson", "kappa": 0.1},
+    "output": {"directory": "out"},
+}
+
 
 def heat_bath(*layers: Tables, **tables: Any) -> str:
     """A run file of a heat bath. Layers and tables change its tables key by key; None takes one away."""
@@ -35,6 +41,11 @@ def heat_bath(*layers: Tables, **tables: Any) -> str:
 def trajectories(*layers: Tables, **tables: Any) -> str:
     """A run file with [molecular_dynamics], changed in the same way."""
     return to_toml(changed(_TRAJECTORIES, *layers, tables))
+
+
+def measurement(*layers: Tables, **tables: Any) -> str:
+    """A run file of `trellis measure`, changed in the same way."""
+    return to_toml(changed(_MEASUREMENT, *layers, tables))
 
 
 def level(steps: int, *monomials: str, scheme: str = "omelyan2") -> dict[str, Any]:

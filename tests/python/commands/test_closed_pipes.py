@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from campaign_tools import machine_text, wait_for, write
 from command_line import command, environment, run, write_run_file
-from run_file_texts import heat_bath
+from run_file_texts import heat_bath, measurement
 
 import trellis as tr
 from trellis.runs.stopping import StopRequest
@@ -21,11 +21,7 @@ def generate(total: int) -> str:
     return heat_bath(sweeps={"total": total, **rare, "print_every": 10})
 
 
-MEASURE = (
-    '[configurations]\nfiles = "field.*"\n'
-    '[fermion]\ntype = "wilson"\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
-    'baryons = []\n[output]\ndirectory = "measured"\n'
-)
+MEASURE = measurement(correlators={"mesons": ["pion"], "baryons": []}, output={"directory": "measured"})
 
 
 def left_alone(*words: object, cwd: Path, after: str) -> str:

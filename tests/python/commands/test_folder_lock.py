@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from command_line import command, environment, run, write_run_file
-from run_file_texts import heat_bath
+from run_file_texts import heat_bath, measurement
 
 import trellis as tr
 from trellis.errors import FileError
@@ -161,11 +161,7 @@ def test_measure_twice(tmp_path: Path) -> None:
     """One run holds its configurations, and another one measures others."""
     for number in (1, 2):
         tr.weak_field((4, 4, 4, 4), seed=number).write(tmp_path / f"field.{number}.ildg")
-    (tmp_path / "run.toml").write_text(
-        '[configurations]\nfiles = "field.*"\n'
-        '[fermion]\ntype = "wilson"\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
-        'baryons = []\n[output]\ndirectory = "out"\n'
-    )
+    (tmp_path / "run.toml").write_text(measurement(correlators={"mesons": ["pion"], "baryons": []}))
     (tmp_path / "out").mkdir()
     holder = Holder(tmp_path / "out", 1)
     said = run("measure", "run.toml", cwd=tmp_path, status=1).stderr

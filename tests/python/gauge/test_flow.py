@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 from command_line import run
+from run_file_texts import measurement
 
 import trellis as tr
 
@@ -46,16 +47,11 @@ def test_flow_smooths_and_stops_where_asked() -> None:
     assert history.energy_clover[-1] == pytest.approx(finer.energy_clover[-1], rel=1e-5)
 
 
-RUN = """\
-[configurations]
-files = "configuration.*.ildg"
-[flow]
-action = "wilson"
-time = 0.5
-spacing = 0.1
-[output]
-directory = "out"
-"""
+RUN = measurement(
+    configurations={"files": "configuration.*.ildg"},
+    fermion=None,
+    flow={"action": "wilson", "time": 0.5, "spacing": 0.1},
+)
 
 
 def test_run_file_with_flow_only(tmp_path: Path) -> None:

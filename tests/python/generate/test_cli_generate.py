@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from command_line import command, environment, flip_a_bit, run, sha256, stopped_by_signal, write_run_file
 from command_line import stream_content as content
-from run_file_texts import heat_bath
+from run_file_texts import heat_bath, measurement
 
 import trellis as tr
 from trellis.analysis import MeasurementFileError, read_measurements
@@ -313,10 +313,7 @@ def test_an_output_folder_that_is_a_link_to_nowhere(tmp_path: Path, words: tuple
     """The target of the link is missing, as on a scratch disk that was purged or is not mounted."""
     folder = write_run(tmp_path)
     (folder / "out").symlink_to("purged")
-    (folder / "measure.toml").write_text(
-        '[configurations]\nfiles = "field.*"\n'
-        '[fermion]\ntype = "wilson"\nkappa = 0.1\n[output]\ndirectory = "out"\n'
-    )
+    (folder / "measure.toml").write_text(measurement())
     tr.cold((4, 4, 4, 4)).write(folder / "field.1.ildg")
     write_synthetic_measurements(folder / "out.h5", configurations=range(6))
     root = "out" if words[1] == "run" else "work"

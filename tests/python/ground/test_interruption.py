@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import pytest
 from command_line import command, environment, run, stream_content, write_run_file
-from run_file_texts import level, trajectories
+from run_file_texts import level, measurement, trajectories
 
 import trellis as tr
 
@@ -120,20 +120,11 @@ GENERATE = trajectories(
     integrator=[level(4, scheme="leapfrog")],
     trajectories={"total": 4, "keep_every": 4},
 )
-MEASURE = """\
-[configurations]
-files = "field.*"
-[fermion]
-type = "clover"
-kappa = 0.1
-csw = 1.0
-[source]
-positions = [[0, 0, 0, 0], [2, 2, 2, 2]]
-[correlators]
-mesons = ["pion"]
-[output]
-directory = "out"
-"""
+MEASURE = measurement(
+    fermion={"type": "clover", "csw": 1.0},
+    source={"positions": [[0, 0, 0, 0], [2, 2, 2, 2]]},
+    correlators={"mesons": ["pion"]},
+)
 # A run whose third trajectory, or second solve, would last for hours; the first Ctrl-C waits for its end, and
 # the second one does not.
 RUN_FOR_HOURS = """

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from campaign_tools import write
 from command_line import run, write_run_file
-from run_file_texts import heat_bath
+from run_file_texts import heat_bath, measurement
 
 import trellis as tr
 
@@ -47,10 +47,10 @@ def generate(total: int) -> str:
     return heat_bath(sweeps={"total": total, "keep_every": 1, "checkpoint_every": 1})
 
 
-MEASURE = (
-    '[configurations]\nfiles = "out/*.ildg"\n'
-    '[fermion]\ntype = "wilson"\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
-    'baryons = []\n[output]\ndirectory = "measured"\n'
+MEASURE = measurement(
+    configurations={"files": "out/*.ildg"},
+    correlators={"mesons": ["pion"], "baryons": []},
+    output={"directory": "measured"},
 )
 
 

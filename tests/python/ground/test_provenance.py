@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import h5py
 import pytest
 from command_line import run, sha256
-from run_file_texts import heat_bath
+from run_file_texts import heat_bath, measurement
 
 import trellis as tr
 from trellis.ground.provenance import revision
@@ -21,15 +21,7 @@ from trellis.ground.provenance import revision
 GENERATE = "# A comment that is kept.\n" + heat_bath(
     action={"beta": 5.7}, random={"seed": 11}, output={"directory": "ensemble"}
 )
-MEASURE = """\
-[configurations]
-files = "ensemble/*.ildg"
-[fermion]
-type = "wilson"
-kappa = 0.12
-[output]
-directory = "out"
-"""
+MEASURE = measurement(configurations={"files": "ensemble/*.ildg"}, fermion={"kappa": 0.12})
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 from command_line import command, environment, run, stopped_by_signal
-from run_file_texts import heat_bath
+from run_file_texts import heat_bath, measurement
 
 import trellis as tr
 from trellis.measure.speed import Speed, speed_in_json
@@ -22,29 +22,18 @@ GENERATE = heat_bath(
     sweeps={"total": 12, "keep_every": 6},
     output={"directory": "ensemble"},
 )
-MEASURE = """\
-[configurations]
-files = "ensemble/configuration.*.ildg"
-[fermion]
-type = "clover"
-kappa = 0.125
-csw = 1.5
-[solver]
-inner_precision = "half"
-tolerance = 1e-9
-[source]
-positions = [[0, 0, 0, 0], [2, 1, 0, 5]]
-[correlators]
-mesons = ["pion", "rho"]
-baryons = ["nucleon"]
-max_momentum_squared = 1
-[[correlators.meson]]
-name = "axial"
-sink = "gamma_t gamma5"
-source = "gamma5"
-[output]
-directory = "out"
-"""
+MEASURE = measurement(
+    configurations={"files": "ensemble/configuration.*.ildg"},
+    fermion={"type": "clover", "kappa": 0.125, "csw": 1.5},
+    solver={"inner_precision": "half", "tolerance": 1e-9},
+    source={"positions": [[0, 0, 0, 0], [2, 1, 0, 5]]},
+    correlators={
+        "mesons": ["pion", "rho"],
+        "baryons": ["nucleon"],
+        "max_momentum_squared": 1,
+        "meson": [{"name": "axial", "sink": "gamma_t gamma5", "source": "gamma5"}],
+    },
+)
 
 
 @pytest.fixture(scope="module")
@@ -265,10 +254,11 @@ def test_numbers_of_files_without_and_with_too_many_digits(tmp_path: Path) -> No
     U = tr.weak_field((4, 4, 4, 4), seed=1)
     for name in ("cold.ildg", "hot"):
         U.write(tmp_path / name)
-    text = '[configurations]\nfiles = ["cold.ildg", "h*"]\n[fermion]\ntype = "wilson"\nkappa = 0.1\n'
-    text += "[correlators]\n"
-    text += 'mesons = ["pion"]\nbaryons = []\n[output]\ndirectory = "out"\n'
-    (tmp_path / "run.toml").write_text(text)
+    (tmp_path / "run.toml").write_text(
+        measurement(
+            configurations={"files": ["cold.ildg", "h*"]}, correlators={"mesons": ["pion"], "baryons": []}
+        )
+    )
     said = run("measure", "run.toml", cwd=tmp_path).stderr
     assert "notice: 2 files have no number in their names" in said
     names = [f"correlators.{number:06d}.h5" for number in (1, 2)]
@@ -573,7 +563,7 @@ def test_two_files_of_one_number(measured: Path) -> None:
 
 def test_sigterm_finishes_what_is_written(ensemble: Path) -> None:
     """The finished one is saved, the other is left to --resume."""
-    text = MEASURE.replace('"out"', '"stopped"').replace("1e-9", "1e-13")
+    text = MEASURE.replace('"out"', '"stopped"').replace("1e-09", "1e-13")
     (ensemble / "stopped.toml").write_text(text)
     found = stopped_by_signal(
         "measure", "stopped.toml", cwd=ensemble, when=lambda: list(ensemble.glob("stopped/*.h5*"))

@@ -12,18 +12,11 @@ from pathlib import Path
 import h5py
 import pytest
 from command_line import command, environment, flip_a_bit, run
+from run_file_texts import measurement
 
 import trellis as tr
 
-MEASURE = """\
-[configurations]
-files = "field.*"
-[fermion]
-type = "wilson"
-kappa = 0.1
-[output]
-directory = "out"
-"""
+MEASURE = measurement()
 
 
 @pytest.fixture
@@ -135,29 +128,15 @@ def test_results_without_checksums_of_their_numbers(folder: Path) -> None:
     assert "/correlators/pion: expected crc32 = [1, 2], found" in resume(folder, status=1)
 
 
-SEVERAL_SOLVES = """\
-[configurations]
-files = "field.*"
-[fermion]
-type = "clover"
-kappa = 0.1
-csw = 1.0
-strange_kappa = 0.09
-[source]
-positions = [[0, 0, 0, 0], [2, 2, 2, 2]]
-[correlators]
-mesons = ["pion", "kaon"]
-[feynman_hellmann]
-currents = ["A3"]
-[three_point]
-currents = ["A3"]
-separations = [2]
-[flow]
-time = 0.5
-[output]
-propagators = true
-directory = "out"
-"""
+SEVERAL_SOLVES = measurement(
+    fermion={"type": "clover", "csw": 1.0, "strange_kappa": 0.09},
+    source={"positions": [[0, 0, 0, 0], [2, 2, 2, 2]]},
+    correlators={"mesons": ["pion", "kaon"]},
+    feynman_hellmann={"currents": ["A3"]},
+    three_point={"currents": ["A3"], "separations": [2]},
+    flow={"time": 0.5},
+    output={"propagators": True},
+)
 #: Solves of a configuration: two sources, each with two quarks, a current, and a sink.
 SOLVES = 8
 

@@ -11,22 +11,13 @@ import h5py
 import pytest
 from command_line import INTERRUPTS, run_program
 from command_line import run as run_command
+from run_file_texts import measurement
 
 import trellis as tr
 from trellis.measure import Step
 from trellis.run_files import GenerateRun, MeasureRun, parse_run_file
 
-MEASURE = """\
-[configurations]
-files = "field.*"
-[fermion]
-type = "wilson"
-kappa = 0.1
-[source]
-positions = [[0, 0, 0, 0], [1, 0, 0, 2]]
-[output]
-directory = "out"
-"""
+MEASURE = measurement(source={"positions": [[0, 0, 0, 0], [1, 0, 0, 2]]})
 #: The steps that a run of two configurations with two sources counts: kind, configuration, done, of how many.
 COUNTED = [
     ("propagators", None, 0, 4),
@@ -139,7 +130,7 @@ def test_interrupted(folder: Path, capfd: pytest.CaptureFixture, interrupt: str)
 
 def test_wrong_runs(folder: Path, capfd: pytest.CaptureFixture) -> None:
     (folder / "wrong.toml").write_text(MEASURE.replace("kappa", "kapa"))
-    with pytest.raises(tr.errors.RunFileError, match=r"wrong\.toml:5: fermion\.kapa: unknown key"):
+    with pytest.raises(tr.errors.RunFileError, match=r"wrong\.toml:6: fermion\.kapa: unknown key"):
         tr.measure.run("wrong.toml")
     with pytest.raises(tr.errors.RunFileError, match="cannot be read"):
         tr.measure.run(folder / "none.toml")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dense_operators import dense_wilson
+from run_file_texts import measurement
 
 import trellis as tr
 from trellis.run_files import HmcRun, MeasureRun, parse_run_file
@@ -99,10 +100,7 @@ def test_sea_quarks_of_both_signs_weigh_alike(U: tr.GaugeField, tmp_path: Path, 
     np.testing.assert_allclose(forces[0], forces[1], atol=1e-9)
 
 
-MEASURE = (
-    '[configurations]\nfiles = "c.*"\n[fermion]\ntype = "wilson"\nkappa = -0.13\n'
-    '[output]\ndirectory = "out"\n'
-)
+MEASURE = measurement(fermion={"kappa": -0.13})
 
 
 def test_run_files_take_either_sign_and_refuse_0() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from test_run_files import MEASURE
 
 from trellis.errors import BadArgument, RunFileError
 from trellis.measure.configuration_files import find_configurations
@@ -14,16 +15,6 @@ from trellis.run_files.measure import ConfigurationsTable
 from trellis.run_files.multigrid import MeasuredMultigridTable
 from trellis.run_files.solvers import SolverTable
 from trellis.run_files.writing import model_to_toml
-
-MEASURE = """\
-[configurations]
-files = "*.ildg"
-[fermion]
-type = "wilson"
-kappa = 0.13
-[output]
-directory = "out"
-"""
 
 
 @pytest.mark.parametrize(
