@@ -40,42 +40,51 @@ class CampaignTable(Table):
     """[campaign]"""
 
     name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Name of the campaign, and of its state folder."
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="The campaign and its state folder have this name.",
     )
-    root: str = Field(default=".", description="Where tasks' relative paths start; relative to this file.")
+    root: str = Field(
+        default=".", description="Relative paths of tasks start here; the folder is relative to this file."
+    )
     state: str | None = Field(
-        default=None, description="Folder for claims, records and logs; default: <root>/<name>.state."
+        default=None,
+        description="This folder holds claims, records and logs. The default is <root>/<name>.state.",
     )
     lease: LongDuration = Field(
         default=60, description="A manager on another host that gives no sign for so long counts as dead."
     )
     orphans: Literal["end", "await"] = Field(
-        default="end", description="What happens to tasks that outlived their manager."
+        default="end", description="This happens to tasks that outlived their manager."
     )
     hang_factor: float = Field(
         default=20.0,
         ge=0,
-        description="A task without a timeout that runs so many times its estimate hangs; 0: never.",
+        description="A task without a timeout that runs so many times its estimate hangs; with 0 none does.",
     )
     hang_least: Duration = Field(default="1h", description="No task hangs before so long.")
     hash_inputs_mib: float = Field(
-        default=64.0, ge=0, description="Files of `needs` up to this size are hashed for the provenance."
+        default=64.0,
+        ge=0,
+        description="Files of `needs` up to this size, in MiB, are hashed for the provenance.",
     )
 
 
 class OutputTable(Table):
     """An entry of `outputs`; a string is a path with the defaults."""
 
-    path: str = Field(description="The file, with {parameters}; relative to `root`.")
-    min_bytes: int = Field(default=1, ge=0, description="A smaller file does not count as written.")
-    bytes: int | None = Field(default=None, ge=0, description="Exact size.")
+    path: str = Field(description="This is the file, with {parameters}; it is relative to `root`.")
+    min_bytes: int = Field(default=1, ge=0, description="A file of fewer bytes does not count as written.")
+    bytes: int | None = Field(default=None, ge=0, description="The file has exactly so many bytes.")
     sha256: str | None = Field(
-        default=None, pattern=r"^[0-9a-f]{64}$", description="The sha256 of its content."
+        default=None, pattern=r"^[0-9a-f]{64}$", description="The content of the file has this sha256."
     )
-    end_marker: str | None = Field(default=None, min_length=1, description="The last bytes of a whole file.")
+    end_marker: str | None = Field(
+        default=None, min_length=1, description="A whole file ends with these bytes."
+    )
     atomic: bool | None = Field(
         default=None,
-        description="The program writes under another name and renames by itself; default: true for stages.",
+        description="With true the program writes under another name and renames by itself. The default is "
+        "true for stages.",
     )
 
 
@@ -83,22 +92,37 @@ class RetriesTable(Table):
     """`retries`: repetitions after a failure, by class."""
 
     task: int = Field(
-        default=1, ge=0, description="The program ended with another status than 0, or without its outputs."
+        default=1,
+        ge=0,
+        description="So many retries follow where the program ended with another status than 0, or without "
+        "its outputs.",
     )
-    node: int = Field(default=5, ge=0, description="A node failed.")
-    launcher: int = Field(default=3, ge=0, description="The program was not started.")
-    input: int = Field(default=0, ge=0, description="A file of `needs` is missing or damaged.")
-    timeout: int = Field(default=0, ge=0, description="The task took longer than its limits.")
-    out_of_memory: int = Field(default=0, ge=0, description="The task took more memory than there is.")
+    node: int = Field(default=5, ge=0, description="So many retries follow where a node failed.")
+    launcher: int = Field(
+        default=3, ge=0, description="So many retries follow where the program was not started."
+    )
+    input: int = Field(
+        default=0, ge=0, description="So many retries follow where a file of `needs` is missing or damaged."
+    )
+    timeout: int = Field(
+        default=0, ge=0, description="So many retries follow where the task took longer than its limits."
+    )
+    out_of_memory: int = Field(
+        default=0, ge=0, description="So many retries follow where the task took more memory than there is."
+    )
 
 
 class EstimateTable(Table):
     """`estimate` as a table: seconds from parameters, before anything has been measured."""
 
-    formula: str | None = Field(default=None, description='e.g. "3e-4 * volume / mass"')
-    by: str | None = Field(default=None, description="Name of the parameter that `table` is keyed by.")
+    formula: str | None = Field(
+        default=None, description='This formula gives the duration, as "3e-4 * volume / mass" does.'
+    )
+    by: str | None = Field(
+        default=None, description="The entries of `table` belong to values of this parameter."
+    )
     table: dict[str, Duration] | None = Field(
-        default=None, description="Value of the parameter -> duration: 90, '5min', '2h'."
+        default=None, description="Each value of the parameter has a duration: 90, '5min', '2h'."
     )
 
     @model_validator(mode="after")
@@ -124,71 +148,126 @@ ValueList = Annotated[
 class RequestTable(Table):
     """The resources that an attempt needs; a task and its alternatives have these keys."""
 
-    nodes: int | None = Field(default=None, ge=1, description="Exactly so many; default: as few as hold it.")
-    ranks: int | None = Field(default=None, ge=1, le=10_000_000, description="Processes; default: 1.")
-    threads: int | None = Field(default=None, ge=1, description="Cores per rank.")
-    gpus_per_rank: float | None = Field(default=None, ge=0, description="Whole, or a fraction below 1.")
-    gpu_kind: str | None = Field(default=None, description="Kind of GPU; default: any.")
-    memory_gib: float | None = Field(default=None, ge=0, description="Per rank.")
+    nodes: int | None = Field(
+        default=None,
+        ge=1,
+        description="The task takes exactly so many nodes. The default is as few as hold it.",
+    )
+    ranks: int | None = Field(
+        default=None, ge=1, le=10_000_000, description="The task has so many processes. The default is 1."
+    )
+    threads: int | None = Field(default=None, ge=1, description="Each rank has so many cores.")
+    gpus_per_rank: float | None = Field(
+        default=None, ge=0, description="Each rank has so many GPUs: a whole number, or a fraction below 1."
+    )
+    gpu_kind: str | None = Field(default=None, description="The GPUs are of this kind. The default is any.")
+    memory_gib: float | None = Field(
+        default=None, ge=0, description="Each rank takes so much memory, in GiB."
+    )
     min_ranks_per_node: int | None = Field(
-        default=None, ge=1, description="Without `nodes` ranks may be spread over more nodes, down to this."
+        default=None,
+        ge=1,
+        description="Without `nodes` ranks may be spread over more nodes, down to so many on a node.",
     )
     whole_nodes: bool | None = Field(
-        default=None, description="Nothing else runs on its nodes meanwhile; default: false."
+        default=None,
+        description="With true nothing else runs on the task's nodes meanwhile. The default is false.",
     )
-    estimate: Estimate | None = Field(default=None, description="Duration: 90, '5min', '2h', or a table.")
-    environment: dict[str, str] = Field(default={}, description="Environment variables of the program.")
+    estimate: Estimate | None = Field(
+        default=None, description="The task takes about so long: 90, '5min', '2h', or a table."
+    )
+    environment: dict[str, str] = Field(
+        default={}, description="The program sees these environment variables."
+    )
 
 
 class AlternativeTable(RequestTable):
     """[[task.alternatives]]: another way to run it; what is not given is the task's."""
 
-    command: Words | None = Field(default=None, description="A list of words, or a line for sh.")
+    command: Words | None = Field(
+        default=None, description="The command is a list of words, or a line for sh."
+    )
 
 
 class TaskTable(RequestTable):
     """[[task]]: one task, or one for each combination of `over` and `rows`."""
 
-    name: str = Field(description="With {parameters}; unique after the expansion.")
-    group: str | None = Field(default=None, description="Default: the name up to the first '{'.")
+    name: str = Field(
+        description="The task has this name, with {parameters}; names are unique after the expansion."
+    )
+    group: str | None = Field(
+        default=None,
+        description="The task belongs to this group. The default is the name up to the first '{'.",
+    )
     over: dict[str, ValueList] = Field(
-        default={}, description="Parameter -> list, range '1..10' or name of a variable; all combinations."
+        default={},
+        description="Each parameter has a list, a range '1..10' or the name of a variable; the task is "
+        "expanded over all combinations.",
     )
-    rows: list[dict[str, Any]] = Field(default=[], description="Parameters that go together.")
+    rows: list[dict[str, Any]] = Field(
+        default=[], description="Each row has values of parameters that go together."
+    )
     kind: Literal["command", "generate", "measure", "analyze"] = Field(
-        default="command", description="command: any program; the others are stages, commands of trellis."
+        default="command",
+        description="A command is any program; the other kinds are stages, commands of trellis.",
     )
-    command: Words | None = Field(default=None, description="A list of words, or a line for sh.")
-    run_file: str | None = Field(default=None, description="Stages: the run file, relative to this file.")
-    set: dict[str, Any] = Field(default={}, description='Stages: changes, e.g. {"sweeps.total" = "{n}"}.')
-    arguments: list[str] = Field(default=[], description="Stages: further words of the command line.")
-    directory: str = Field(default=".", description="Where it runs, relative to `root`.")
-    priority: int = Field(default=0, description="Higher first; then the longest chain of work behind it.")
+    command: Words | None = Field(
+        default=None, description="The command is a list of words, or a line for sh."
+    )
+    run_file: str | None = Field(
+        default=None, description="A stage takes this run file, which is relative to this file."
+    )
+    set: dict[str, Any] = Field(
+        default={},
+        description='A stage\'s run file is changed in these keys, as {"sweeps.total" = "{n}"} does.',
+    )
+    arguments: list[str] = Field(
+        default=[], description="The command line of a stage has these further words."
+    )
+    directory: str = Field(
+        default=".", description="The task runs in this folder, which is relative to `root`."
+    )
+    priority: int = Field(
+        default=0,
+        description="Tasks with a higher number run first; among equals those with the longest chain of "
+        "work behind them do.",
+    )
     after: list[str] = Field(
-        default=[], description="Tasks, groups or patterns with *; with '?' at the end it may match nothing."
+        default=[],
+        description="The task follows these tasks, groups or patterns with *; one with '?' at the end may "
+        "match nothing.",
     )
-    needs: list[str] = Field(default=[], description="Files that must be there.")
+    needs: list[str] = Field(default=[], description="The task needs these files.")
     predicate: Words | None = Field(
-        default=None, description="Asked before it runs: status 0 run, 1 skip, 75 ask again later."
+        default=None,
+        description="This command is asked before the task runs: status 0 stands for run, 1 for skip, 75 "
+        "for ask again later.",
     )
     outputs: list[OutputEntry] = Field(
-        default=[], description="Files that it writes: paths, or tables with what they have to be."
+        default=[], description="The task writes these files: paths, or tables with what they have to be."
     )
-    makes: str | None = Field(default=None, description="A TOML file of further tasks that this task writes.")
+    makes: str | None = Field(default=None, description="The task writes this TOML file of further tasks.")
     retries: RetriesTable = RetriesTable()
     timeout: LongDuration | None = Field(
-        default=None, description="It is ended after so long; default: hang_factor of [campaign]."
+        default=None,
+        description="The task is ended after so long. The default follows from hang_factor of [campaign].",
     )
     silence: LongDuration | None = Field(
-        default=None, description="No growth of log and outputs for so long: hangs."
+        default=None, description="A task whose log and outputs do not grow for so long hangs."
     )
     spread: float = Field(
-        default=0.0, ge=0, le=3, description="Scatter of log(duration) about the estimate: 0.3 is about 30 %."
+        default=0.0,
+        ge=0,
+        le=3,
+        description="log(duration) scatters so much about the estimate: 0.3 is about 30 %.",
     )
-    project: str = Field(default="", description="Project that it is accounted to, for ledgers of METAQ.")
-    tags: list[str] = Field(default=[], description="Words of the user's, on which nothing depends.")
+    project: str = Field(default="", description="Ledgers of METAQ account the task to this project.")
+    tags: list[str] = Field(
+        default=[], description="These are words of the user's, on which nothing depends."
+    )
     alternatives: list[AlternativeTable] = Field(
-        default=[], description="Other ways to run it, of which a planner takes the one that fits best."
+        default=[],
+        description="The task may run in these other ways; a planner takes the one that fits best.",
     )
 
     @model_validator(mode="after")
@@ -209,8 +288,10 @@ class CampaignFile(Table):
     """A campaign: its tasks and what they depend on."""
 
     campaign: CampaignTable
-    variables: dict[str, Any] = Field(default={}, description="Names for use in {braces} and in `over`.")
-    task: list[TaskTable] = Field(min_length=1, description="The tasks.")
+    variables: dict[str, Any] = Field(
+        default={}, description="These names stand for values in {braces} and in `over`."
+    )
+    task: list[TaskTable] = Field(min_length=1, description="The campaign has these tasks.")
 
 
 class MadeTasksFile(Table):
@@ -223,63 +304,87 @@ class MadeTasksFile(Table):
 class NodesTable(Table):
     """[[nodes]]: alike nodes."""
 
-    count: int = Field(default=1, ge=1, le=1_000_000, description="So many of these nodes.")
-    names: list[str] = Field(default=[], description="Default: <prefix>1, <prefix>2, ...")
-    prefix: str = Field(default="n", description="Of names that are not given.")
-    cpus: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
-        description='Cores of a node; "all": those of this machine.'
+    count: int = Field(default=1, ge=1, le=1_000_000, description="There are so many of these nodes.")
+    names: list[str] = Field(
+        default=[], description="The nodes have these names. The default is <prefix>1, <prefix>2, ..."
     )
-    gpus: int = Field(default=0, ge=0, description="GPUs of a node.")
-    gpu_kind: str = Field(default="gpu", description="Their kind, which tasks may ask for.")
-    cpus_per_gpu: int = Field(default=1, ge=0, description="Cores next to each GPU, kept for tasks on it.")
+    prefix: str = Field(default="n", description="Names that are not given begin with this.")
+    cpus: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+        description='A node has so many cores; "all" stands for those of this machine.'
+    )
+    gpus: int = Field(default=0, ge=0, description="A node has so many GPUs.")
+    gpu_kind: str = Field(default="gpu", description="The GPUs are of this kind, which tasks may ask for.")
+    cpus_per_gpu: int = Field(
+        default=1, ge=0, description="So many cores next to each GPU are kept for tasks on it."
+    )
     gpu_environment: list[dict[str, str]] = Field(
         default=[],
-        description="One per GPU, e.g. its NIC; a task with several GPUs gets their values with commas.",
+        description="Each GPU has an entry, as its NIC; a task with several GPUs gets their values with "
+        "commas.",
     )
-    memory_gib: float = Field(default=0, ge=0, description="0: not counted.")
-    environment: dict[str, str] = Field(default={}, description="Environment variables of tasks there.")
+    memory_gib: float = Field(
+        default=0, ge=0, description="A node has so much memory, in GiB; 0 means that it is not counted."
+    )
+    environment: dict[str, str] = Field(
+        default={}, description="Tasks on the nodes see these environment variables."
+    )
 
 
 class AllocationTable(Table):
     """[allocation]"""
 
-    length: Duration | None = Field(default=None, description="Default: no end.")
+    length: Duration | None = Field(
+        default=None, description="The allocation lasts so long. By default it has no end."
+    )
     drain: Duration = Field(default=0, description="Nothing is to run in the last so many seconds.")
-    lump: int | None = Field(default=None, ge=1, description="Nodes launched together; default: all.")
+    lump: int | None = Field(
+        default=None, ge=1, description="So many nodes are launched together. The default is all."
+    )
     block: int | None = Field(
-        default=None, ge=1, description="A task lives within one block; default: a lump."
+        default=None,
+        ge=1,
+        description="A task lives within one block of so many nodes. The default is a lump.",
     )
     join_timeout: Duration = Field(
         default=30, description="A lump that has not reported by then is left out."
     )
-    bad_hosts: list[str] = Field(default=[], description="Nodes on which nothing runs.")
+    bad_hosts: list[str] = Field(default=[], description="Nothing runs on these nodes.")
 
 
 class StartUpTable(Table):
     """[start_up]: costs, for the simulator."""
 
-    lump_seconds: float = Field(default=0, ge=0, description="Mean time in which a lump launches.")
-    lump_spread: float = Field(default=0, ge=0, description="Standard deviation of that.")
-    late_fraction: float = Field(default=0, ge=0, le=1, description="Fraction of lumps that come later.")
-    late_seconds: float = Field(default=0, ge=0, description="How much later they come.")
-    step_seconds: float = Field(default=0, ge=0, description="Time before the program of a task runs.")
-    bad_fraction: float = Field(default=0, ge=0, lt=1, description="Fraction of nodes that do not work.")
+    lump_seconds: float = Field(default=0, ge=0, description="A lump launches in this mean time, in s.")
+    lump_spread: float = Field(
+        default=0, ge=0, description="This is the standard deviation of that time, in s."
+    )
+    late_fraction: float = Field(default=0, ge=0, le=1, description="This fraction of lumps comes later.")
+    late_seconds: float = Field(default=0, ge=0, description="Those come so much later, in s.")
+    step_seconds: float = Field(
+        default=0, ge=0, description="So much time passes before the program of a task runs, in s."
+    )
+    bad_fraction: float = Field(default=0, ge=0, lt=1, description="This fraction of nodes does not work.")
 
 
 class MachineTable(Table):
     """[machine]"""
 
-    name: str = Field(description="Name of the machine.")
+    name: str = Field(description="The machine has this name.")
     launcher: str = Field(
         default="process",
-        description="Starts programs: process, slurm, slurm_steps, slurm_agents, flux, hyperqueue, template.",
+        description="Programs are started by this launcher: process, slurm, slurm_steps, slurm_agents, "
+        "flux, hyperqueue, template.",
     )
-    health: list[str] = Field(default=[], description="Run on a node after a failure there; status 0: sound.")
-    node_failures: int = Field(default=1, ge=1, description="So many quarantine a node.")
+    health: list[str] = Field(
+        default=[],
+        description="This command runs on a node after a failure there; status 0 says that the node is "
+        "sound.",
+    )
+    node_failures: int = Field(default=1, ge=1, description="So many failures quarantine a node.")
     settle: Duration | None = Field(
         default=None,
-        description="Files may be seen so much later than their task's end with status 0; default: 0 with "
-        "the launcher 'process', else 2 s.",
+        description="Files may be seen so much later than their task's end with status 0. The default is 0 "
+        "with the launcher 'process', else 2 s.",
     )
 
 
@@ -287,11 +392,11 @@ class MachineFile(Table):
     """A machine: nodes, GPUs, lumps, blocks, and how programs are started on it."""
 
     machine: MachineTable
-    nodes: list[NodesTable] = Field(min_length=1, description="The nodes, by kinds.")
+    nodes: list[NodesTable] = Field(min_length=1, description="The machine has these nodes, by kinds.")
     allocation: AllocationTable = AllocationTable()
     start_up: StartUpTable = StartUpTable()
-    launcher_options: dict[str, Any] = Field(default={}, description="The launcher's own words.")
-    device: list[DeviceTable] = Field(default=[], description="What ranks compute on, for the scaling model.")
-    link: list[LinkTable] = Field(default=[], description="Ways between devices and to other nodes.")
+    launcher_options: dict[str, Any] = Field(default={}, description="These are the launcher's own words.")
+    device: list[DeviceTable] = Field(default=[], description="Ranks compute on these, for the scaling model.")
+    link: list[LinkTable] = Field(default=[], description="These ways lead between devices and to other nodes.")
     fabric: FabricTable = FabricTable()
     costs: CostsTable = CostsTable()

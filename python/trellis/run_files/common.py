@@ -171,13 +171,15 @@ RankOrderOrList = Annotated[
 class LatticeTable(Table):
     """[lattice]"""
 
-    extents: Extents = Field(description="Lx, Ly, Lz, Lt; even numbers, at least 2.")
+    extents: Extents = Field(
+        description="The lattice has Lx, Ly, Lz, Lt sites; these are even numbers, at least 2."
+    )
 
 
 class SeedTable(Table):
     """[random]: the random numbers of a run."""
 
-    seed: int = Field(ge=0, lt=2**63, description="Seed of all random numbers of the run.")
+    seed: int = Field(ge=0, lt=2**63, description="All random numbers of the run depend on this seed.")
 
 
 class MachineTable(Table):
@@ -185,18 +187,21 @@ class MachineTable(Table):
 
     grid: Grid | None = Field(
         default=None,
-        description="Ranks in x, y, z, t; default: the grid with the least communication for the number of "
-        "ranks that mpirun started.",
+        description="The lattice is cut into so many ranks in x, y, z, t. The default is the grid with the "
+        "least communication for the number of ranks that mpirun started.",
     )
     threads: int | None = Field(
-        default=None, ge=1, description="Threads per rank; default: OMP_NUM_THREADS, or all cores."
+        default=None,
+        ge=1,
+        description="Each rank has so many threads. The default is OMP_NUM_THREADS, or all cores.",
     )
     exchange: Literal["automatic", "persistent", "shared", "copied"] | None = Field(
         default=None,
-        description="How halos travel: MPI's persistent requests, shared memory between the ranks of a node, "
-        "the same with copies of each rank's own (copied), or automatic: what the tuner's cache says, else "
-        "shared memory where ranks have some, copied where processors are not AMD's, requests for GPUs and "
-        "other nodes; default: the environment variable TRELLIS_EXCHANGE, or automatic.",
+        description="Halos travel in this way: by MPI's persistent requests (persistent), through shared "
+        "memory between the ranks of a node (shared), or through that with copies of each rank's own "
+        "(copied). With automatic the tuner's cache decides; where it has no choice, ranks with shared "
+        "memory use it, with copies where processors are not AMD's, and GPUs and other nodes take requests. "
+        "The default is the environment variable TRELLIS_EXCHANGE, or automatic.",
     )
     rank_order: RankOrderOrList | None = Field(
         default=None,
@@ -206,15 +211,16 @@ class MachineTable(Table):
     )
     tune: Literal["off", "read", "on"] | None = Field(
         default=None,
-        description="The ways of walking over the lattice and of moving halos that are fastest here: the "
-        "default ones (off), those of the cache and of trials in this run (read), or both with results of "
-        "trials kept in the cache (on; halos are tried here only); default: the environment variable "
-        "TRELLIS_TUNE, or read.",
+        description="A run walks over the lattice and moves halos in the ways that are fastest here. With "
+        "off it takes the default ways, with read those of the cache and of trials in this run; with on it "
+        "also keeps the results of trials in the cache, and tries halos, too. The default is the "
+        "environment variable TRELLIS_TUNE, or read.",
     )
     memory_gib: float | None = Field(
         default=None,
         gt=0,
-        description="Refuse a run that needs more than this per rank (GiB); default: what the machine has.",
+        description="A run that needs more memory than this on a rank, in GiB, is refused. The default is "
+        "what the machine has.",
     )
 
 

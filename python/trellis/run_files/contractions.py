@@ -16,13 +16,18 @@ from .staggered_measurement import LocalMeson
 class MesonTable(Table):
     """[[correlators.meson]]: a meson by its gamma matrices."""
 
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="Name of the dataset.")
-    sink: str = Field(description='Gamma matrix at the sink: "gamma5", "gamma_x", "gamma_t gamma5", ...')
-    source: str = Field(description="Gamma matrix at the source.")
-    quark: Literal["light", "strange"] | None = Field(default=None, description="Default: light.")
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="The dataset has this name.")
+    sink: str = Field(
+        description='The meson has this gamma matrix at the sink: "gamma5", "gamma_x", "gamma_t gamma5", ...'
+    )
+    source: str = Field(description="The meson has this gamma matrix at the source.")
+    quark: Literal["light", "strange"] | None = Field(
+        default=None, description="The quark is of this flavour. The default is light."
+    )
     antiquark: Literal["light", "strange"] | None = Field(
         default=None,
-        description="Default: light. Strange is that of the kaon, both are those of the phi.",
+        description="The antiquark is of this flavour. The default is light. A strange antiquark makes the "
+        "meson a kaon, and a strange quark beside it a phi.",
     )
 
     @property
@@ -76,29 +81,35 @@ class CorrelatorsTable(Table):
 
     mesons: list[NamedMeson] = Field(
         default=["pion", "rho"],
-        description="rho, a1 and b1 stand for three polarisations (rho_x, rho_y, rho_z); kaon needs a "
-        "strange quark; all: the 256 pairs of gamma matrices.",
+        description="These mesons are measured. rho, a1 and b1 stand for three polarisations (rho_x, rho_y, "
+        "rho_z); kaon needs a strange quark; all stands for the 256 pairs of gamma matrices.",
     )
-    meson: list[MesonTable] = Field(default=[], description="Further mesons.")
+    meson: list[MesonTable] = Field(
+        default=[], description="Further mesons are given by their gamma matrices."
+    )
     baryons: list[NamedBaryon] = Field(
         default=["nucleon"],
-        description="Form full (C gamma5 or, for the decuplet, C gamma_k diquark): nucleon, delta_full; with "
-        "a strange quark lambda, sigma, xi, sigma_star, xi_star, omega. Form projected, mean over spins: "
-        "nucleon_projected, delta (doc/conventions.md). With _negative behind the name (nucleon_negative, "
-        "...) the parity partner, by the projector (1 - gamma_t)/2.",
+        description="These baryons are measured. nucleon and delta_full, and with a strange quark lambda, "
+        "sigma, xi, sigma_star, xi_star and omega, have the form full, whose diquark is C gamma5 or, for "
+        "the decuplet, C gamma_k. nucleon_projected and delta have the form projected, the mean over spins "
+        "(doc/conventions.md). A name with _negative behind it (nucleon_negative, ...) stands for the "
+        "parity partner, by the projector (1 - gamma_t)/2.",
     )
     local_mesons: list[LocalMeson] | None = Field(
         default=None,
-        description="Staggered quarks: local mesons (doc/operators/staggered_mesons.md), in the place of "
-        "mesons and baryons; default: all eight.",
+        description="These local mesons of staggered quarks (doc/operators/staggered_mesons.md) are "
+        "measured in the place of mesons and baryons. The default is all eight.",
     )
     conserved_axial: bool = Field(
         default=False,
-        description="domain_wall: A_4(t) of the partially conserved axial current with the pion at the "
-        "source, zero momentum; needs an even Ls and one real b5 and c5.",
+        description="With true, domain_wall quarks have A_4(t) of the partially conserved axial current "
+        "measured with the pion at the source, at zero momentum. This needs an even Ls and one real b5 and "
+        "c5.",
     )
     max_momentum_squared: Annotated[int, Field(ge=0, le=1000)] = Field(
-        default=0, description="All momenta with n^2 up to this, p = 2 pi n / L (132 000 of them up to 1000)."
+        default=0,
+        description="Correlators have all momenta p = 2 pi n / L with n^2 up to this (132 000 of them up to "
+        "1000).",
     )
 
 
@@ -128,16 +139,18 @@ class FeynmanHellmannTable(Table):
 
     currents: list[Literal[LocalCurrent, ConservedCurrent]] = Field(
         default=[],
-        description="Vn: gamma_n (n = 1, 2, 3, 4 for x, y, z, t); An: -i gamma_n gamma5; S: 1; P: gamma5; "
-        "Tmn: -i gamma_m gamma_n. A, P and T with the polarised projector. V4_conserved, ...: the conserved "
-        "current, A3_conserved, ...: the partially conserved one of domain_wall with an even Ls. Datasets "
-        "fh_A3_UU, fh_A3_DD, ... (doc/operators/feynman_hellmann.md).",
+        description="These currents are measured. Vn stands for gamma_n (n = 1, 2, 3, 4 for x, y, z, t), An "
+        "for -i gamma_n gamma5, S for 1, P for gamma5 and Tmn for -i gamma_m gamma_n; A, P and T have the "
+        "polarised projector. V4_conserved, ... stand for the conserved current, and A3_conserved, ... for "
+        "the partially conserved one of domain_wall with an even Ls. The datasets are called fh_A3_UU, "
+        "fh_A3_DD, ... (doc/operators/feynman_hellmann.md).",
     )
     momenta: list[Annotated[list[int], Field(min_length=3, max_length=3)]] = Field(
         default=[[0, 0, 0]],
         min_length=1,
-        description="n of the current's momentum q = 2 pi n / L, a propagator for each; datasets of q not 0 "
-        "are called fh_A3_q1_0_0_UU. Between -L/2 and L/2, and none twice modulo L.",
+        description="Each n stands for a momentum q = 2 pi n / L of the current, which takes a propagator "
+        "of its own; the datasets of q other than 0 are called fh_A3_q1_0_0_UU. Components lie between -L/2 "
+        "and L/2, and no momentum comes twice modulo L.",
     )
 
     @model_validator(mode="after")
@@ -163,26 +176,28 @@ class ThreePointTable(Table):
 
     currents: list[Literal[LocalCurrent, ConservedCurrent]] = Field(
         default=[],
-        description="Those of [feynman_hellmann]. One further propagator for each separation and "
-        "projector (V and S share one, A, P and T the other). Conserved ones of domain_wall need one real b5 "
-        "and c5, and the memory of two 5-D solutions.",
+        description="These currents are measured, with the names of [feynman_hellmann]. Each separation and "
+        "projector takes one further propagator (V and S share one, A, P and T the other). Conserved ones "
+        "of domain_wall need one real b5 and c5, and the memory of two 5-D solutions.",
     )
     separations: list[Annotated[int, Field(ge=1)]] = Field(
-        default=[], description="Times of the sink from the source, from 1."
+        default=[], description="The sink lies so many time slices behind the source, at least 1."
     )
     insertion: Literal["isovector", "separate"] = Field(
         default="isovector",
-        description="isovector: up - down in one propagator, dataset three_point_A3_t06; separate: one for "
-        "each, three_point_A3_t06_UU and three_point_A3_t06_DD. With a twisted mass both take two.",
+        description="With isovector, one propagator has up - down, and the dataset is called "
+        "three_point_A3_t06. With separate, each has its own, and the datasets are called "
+        "three_point_A3_t06_UU and three_point_A3_t06_DD. With a twisted mass both take two propagators.",
     )
     momenta: list[Annotated[list[int], Field(min_length=3, max_length=3)]] | None = Field(
         default=None,
         min_length=1,
-        description="n of the current's momentum q = 2 pi n / L, all from one propagator; default: those of "
-        "[correlators]. Between -L/2 and L/2, and none twice modulo L.",
+        description="Each n stands for a momentum q = 2 pi n / L of the current; one propagator serves all "
+        "of them. The default is the momenta of [correlators]. Components lie between -L/2 and L/2, and no "
+        "momentum comes twice modulo L.",
     )
     sink_momentum: Annotated[list[int], Field(min_length=3, max_length=3)] = Field(
-        default=[0, 0, 0], description="n of the nucleon's momentum at the sink, p = 2 pi n / L."
+        default=[0, 0, 0], description="The nucleon has the momentum p = 2 pi n / L with this n at the sink."
     )
 
     @property

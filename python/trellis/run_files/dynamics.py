@@ -25,14 +25,15 @@ class IntegratorLevel(Table):
 
     scheme: Literal["leapfrog", "omelyan2", "omelyan4", "force_gradient"] = Field(
         default="omelyan2",
-        description="omelyan2: minimum norm, second order (2MN); omelyan4: fourth order with five forces; "
-        "force_gradient: fourth order with two forces and one shifted one.",
+        description="The level is integrated by this scheme. omelyan2 is the minimum-norm scheme of second "
+        "order (2MN); omelyan4 is of fourth order with five forces; force_gradient is of fourth order with "
+        "two forces and one shifted one.",
     )
     steps: int = Field(
         ge=1,
-        description="First table: steps of a trajectory. Others: steps of each drift of the table before "
-        "(leapfrog has one drift in a step, omelyan2 and force_gradient two, omelyan4 five). At most a "
-        "million of a level in a trajectory.",
+        description="The first table says how many steps a trajectory has. The others say how many steps "
+        "each drift of the table before has (leapfrog has one drift in a step, omelyan2 and force_gradient "
+        "two, omelyan4 five). A level has at most a million steps in a trajectory.",
     )
     # `lambda` is a keyword of Python
     lambda_: float = Field(
@@ -40,9 +41,12 @@ class IntegratorLevel(Table):
         ge=0.01,
         le=0.49,
         alias="lambda",
-        description="Parameter of omelyan2; towards 0 and 1/2 it is leapfrog at a higher price.",
+        description="This is the parameter of omelyan2, which towards 0 and 1/2 is leapfrog at a higher "
+        "price.",
     )
-    monomials: list[Name] = Field(min_length=1, description='"gauge", and names of [[fermions]].')
+    monomials: list[Name] = Field(
+        min_length=1, description='The level has these monomials: "gauge", and names of [[fermions]].'
+    )
 
     @model_validator(mode="after")
     def _lambda_where_used(self) -> Self:
@@ -54,19 +58,25 @@ class IntegratorLevel(Table):
 class MolecularDynamicsTable(Table):
     """[molecular_dynamics]"""
 
-    length: float = Field(default=1.0, ge=1e-6, le=100, description="Of a trajectory.")
+    length: float = Field(
+        default=1.0,
+        ge=1e-6,
+        le=100,
+        description="A trajectory is so long, in units of molecular-dynamics time.",
+    )
     tolerance: float = Field(
         default=1e-7,
         ge=SMALLEST_TOLERANCE,
         lt=0.1,
-        description="|b - A x| / |b| of the solves in forces, for every shift.",
+        description="The solves in forces end when |b - A x| / |b| is at most this, for every shift.",
     )
     precision: Literal["double", "mixed", "single"] = Field(
         default="double",
-        description="Of forces. double: all in double, iterations of solves in float where they can. mixed: "
-        "gauge force, stout smearing and its chain rule in single precision, solves as before. single: "
-        "solves in float alone, too, `tolerance` by the recursion. Links and momenta, heat bath and accept "
-        "step, HISQ's smearing and the derivatives of quark actions are in double in any case.",
+        description="Forces are computed in this precision. With double, all is in double, and solves "
+        "iterate in float where they can. With mixed, gauge force, stout smearing and its chain rule are in "
+        "single precision, and solves stay as they are. With single, solves are in float alone, too, and "
+        "reach `tolerance` by the recursion. Links and momenta, heat bath and accept step, HISQ's smearing "
+        "and the derivatives of quark actions are in double in any case.",
     )
 
     @property
@@ -93,16 +103,21 @@ class MetropolisTable(Table):
     """[metropolis]: heat bath of the pseudofermions and accept step."""
 
     tolerance: float = Field(
-        default=1e-10, ge=SMALLEST_TOLERANCE, lt=0.1, description="|b - A x| / |b| of their solves."
+        default=1e-10,
+        ge=SMALLEST_TOLERANCE,
+        lt=0.1,
+        description="The solves of heat baths and accept steps end when |b - A x| / |b| is at most this.",
     )
     heat_bath_tolerance: float | None = Field(
         default=None,
         ge=SMALLEST_TOLERANCE,
         lt=0.1,
-        description="Of the solves in heat baths by rational functions; default: tolerance. Two Wilson "
-        "flavours take tolerance for both.",
+        description="The solves in heat baths by rational functions end when |b - A x| / |b| is at most "
+        "this. The default is tolerance, which two Wilson flavours take for both.",
     )
-    max_iterations: int = Field(default=20000, ge=1, description="Of any solve.")
+    max_iterations: int = Field(
+        default=20000, ge=1, description="Any solve ends with an error after so many iterations."
+    )
 
     @property
     def of_rational_heat_baths(self) -> float:
@@ -113,20 +128,27 @@ class MetropolisTable(Table):
 class TrajectoriesTable(Table):
     """[trajectories]: they count from 1."""
 
-    total: int = Field(ge=1, description="Trajectories of the whole run, thermalisation included.")
+    total: int = Field(ge=1, description="The whole run has so many trajectories, thermalisation included.")
     thermalisation: int = Field(
-        default=0, ge=0, description="The first so many are accepted without the Metropolis test."
+        default=0,
+        ge=0,
+        description="The first so many trajectories are accepted without the Metropolis test.",
     )
     keep_every: int | None = Field(
         default=None,
         ge=1,
-        description="Keep the configuration of every n-th trajectory after the thermalisation.",
+        description="The run keeps the configuration of every n-th trajectory after the thermalisation.",
     )
     checkpoint_every: int = Field(
-        default=10, ge=1, description="Save the state after every n-th trajectory; the last two are kept."
+        default=10,
+        ge=1,
+        description="The run saves its state after every n-th trajectory, and keeps the last two.",
     )
     reversibility_every: int | None = Field(
-        default=None, ge=1, description="Integrate forth and back before every n-th trajectory and record it."
+        default=None,
+        ge=1,
+        description="Before every n-th trajectory the run integrates forth and back, and records the "
+        "difference.",
     )
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
 """The earlier languages of run files in words of the present one.
 
-The first language is that of 70dd047 and versions before it; in the second the seed of a heat bath is a key of
-[heatbath].
+The first language is that of 70dd047 and versions before it; in the second the seed of a heat bath is a key
+of [heatbath].
 
 Files that people write are refused where they have old words, with the new ones beside them. Records of these
 words, in states, results and propagators, are translated, so that runs which began with them go on.

@@ -25,8 +25,10 @@ OF_TRAJECTORIES = (
 class ActionTable(Table):
     """[action]: the gauge action, doc/conventions.md "Gauge action"."""
 
-    type: Literal["wilson"] = Field(default="wilson", description="The plaquette action.")
-    beta: NotNegative = Field(description="6 / g0^2.")
+    type: Literal["wilson"] = Field(
+        default="wilson", description="The heat bath has the plaquette action (wilson)."
+    )
+    beta: NotNegative = Field(description="This is the coupling 6 / g0^2.")
 
     @field_validator("type", mode="before")
     @classmethod
@@ -44,10 +46,16 @@ class StartTable(Table):
 
     type: Literal["hot", "cold", "weak", "file"] = Field(
         default="hot",
-        description="hot: random links; cold: unit links; weak: links near one; file: a configuration.",
+        description="The first field has random links (hot), unit links (cold), links near one (weak), or "
+        "those of a configuration (file).",
     )
-    spread: float = Field(default=0.2, gt=0, le=10, description="weak: size of the random algebra elements.")
-    file: str | None = Field(default=None, description="file: a gauge configuration in any known format.")
+    spread: float = Field(
+        default=0.2, gt=0, le=10, description="The random algebra elements of a weak field have this size."
+    )
+    file: str | None = Field(
+        default=None,
+        description="A start of type file takes this gauge configuration, which has any known format.",
+    )
 
     @model_validator(mode="after")
     def _file_where_needed(self) -> Self:
@@ -60,24 +68,28 @@ class HeatbathTable(Table):
     """[heatbath]: Cabibbo-Marinari sweeps with Kennedy-Pendleton heat baths."""
 
     over_relaxation: int = Field(
-        default=4, ge=0, description="Over-relaxation sweeps after each heat-bath sweep."
+        default=4, ge=0, description="So many over-relaxation sweeps follow each heat-bath sweep."
     )
 
 
 class SweepsTable(Table):
     """[sweeps]: a sweep is one heat-bath sweep with its over-relaxation sweeps; they count from 1."""
 
-    total: int = Field(ge=1, description="Sweeps of the whole run, thermalisation included.")
+    total: int = Field(ge=1, description="The whole run has so many sweeps, thermalisation included.")
     thermalisation: int = Field(
-        default=0, ge=0, description="No configuration is kept up to and including this sweep."
+        default=0, ge=0, description="The run keeps no configuration up to and including this sweep."
     )
     keep_every: int = Field(
-        ge=1, description="Keep the configuration of every n-th sweep after the thermalisation."
+        ge=1, description="The run keeps the configuration of every n-th sweep after the thermalisation."
     )
     checkpoint_every: int = Field(
-        default=100, ge=1, description="Save the state after every n-th sweep; the last two are kept."
+        default=100,
+        ge=1,
+        description="The run saves its state after every n-th sweep, and keeps the last two.",
     )
-    print_every: int = Field(default=10, ge=1, description="Print the mean plaquette of every n sweeps.")
+    print_every: int = Field(
+        default=10, ge=1, description="The run prints the mean plaquette of every n sweeps."
+    )
 
     @model_validator(mode="after")
     def _something_is_left(self) -> Self:
@@ -101,8 +113,8 @@ class OutputTable(Table):
 
     directory: str = Field(
         min_length=1,
-        description="Folder for configuration.NNNNNN.ildg, checkpoint.NNNNNN.ildg and stream.h5; relative to "
-        "the folder that the command is started in.",
+        description="This folder gets configuration.NNNNNN.ildg, checkpoint.NNNNNN.ildg and stream.h5. It "
+        "is relative to the folder that the command is started in.",
     )
 
 
@@ -116,7 +128,9 @@ class GenerateRun(RunFile):
     random: SeedTable
     sweeps: SweepsTable
     output: OutputTable
-    measure: MeasureTable | None = Field(default=None, description="On-line measurements.")
+    measure: MeasureTable | None = Field(
+        default=None, description="On-line measurements are made while the run goes on. The default is none."
+    )
     machine: MachineTable = MachineTable()
 
     @model_validator(mode="before")

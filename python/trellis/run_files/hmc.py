@@ -31,10 +31,15 @@ class GaugeActionTable(Table):
     """[action]: the gauge action, doc/conventions.md "Gauge action"."""
 
     type: Literal["wilson", "symanzik", "iwasaki", "dbw2", "custom"] = Field(
-        default="wilson", description="The weights of 1x1 and 2x1 loops; symanzik: tree level."
+        default="wilson",
+        description="The action gives these weights to 1x1 and 2x1 loops; symanzik is that of tree level.",
     )
-    beta: NotNegative = Field(description="6 / g0^2; the coefficient c0 = 1 - 8 c1 is not part of it.")
-    c1: Coupling | None = Field(default=None, description="custom: weight of the 2x1 loops.")
+    beta: NotNegative = Field(
+        description="This is the coupling 6 / g0^2; the coefficient c0 = 1 - 8 c1 is not part of it."
+    )
+    c1: Coupling | None = Field(
+        default=None, description="The 2x1 loops of a custom action have this weight."
+    )
 
     @model_validator(mode="after")
     def _c1_where_needed(self) -> Self:
@@ -54,26 +59,31 @@ class HmcRun(RunFile):
     lattice: LatticeTable
     action: GaugeActionTable
     integrator: list[IntegratorLevel] = Field(
-        min_length=1, description="Nested time scales, outermost first."
+        min_length=1, description="The integrator has these nested time scales, the outermost first."
     )
     smearing: SmearingTable = Field(
         default=SmearingTable(),
-        description="Stout smearing of the links that the quarks see, but for HISQ's.",
+        description="Quarks other than HISQ's see links that are stout-smeared like this.",
     )
     hisq: HisqTable = HisqTable()
     background: BackgroundTable = BackgroundTable()
-    fermions: list[SeaQuarkTable] = Field(default=[], description="Sea quarks; none: quenched.")
+    fermions: list[SeaQuarkTable] = Field(
+        default=[], description="The sea has these quarks; without any the run is quenched."
+    )
     molecular_dynamics: MolecularDynamicsTable
     metropolis: MetropolisTable = MetropolisTable()
     trajectories: TrajectoriesTable
     start: StartTable = Field(
         default_factory=StartTable,
-        description="The first field; without the table: cold with [[fermions]], which on a hot field take "
-        "many iterations and change their action by hundreds in a trajectory, and hot without.",
+        description="This is the first field. Without the table it is cold beside [[fermions]], which on a "
+        "hot field take many iterations and change their action by hundreds in a trajectory, and hot in a "
+        "quenched run.",
     )
     random: RandomTable
     output: OutputTable
-    measure: MeasureTable | None = Field(default=None, description="On-line measurements.")
+    measure: MeasureTable | None = Field(
+        default=None, description="On-line measurements are made while the run goes on. The default is none."
+    )
     machine: MachineTable = MachineTable()
 
     @model_validator(mode="before")

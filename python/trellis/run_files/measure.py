@@ -39,14 +39,15 @@ class ConfigurationsTable(Table):
     """[configurations]: what is measured on."""
 
     files: str | list[str] = Field(
-        description="File names or patterns (*, ?, **), relative to the folder that the command is started "
-        "in. The last number in a name is the number of the configuration; a name without one gets its "
-        "place, from 1, in sorted order."
+        description="These are file names or patterns (*, ?, **), relative to the folder that the command "
+        "is started in. The last number in a name is the number of the configuration; a name without one "
+        "gets its place, from 1, in sorted order."
     )
-    first: int | None = Field(default=None, description="Leave out numbers below this.")
-    last: int | None = Field(default=None, description="Leave out numbers above this.")
+    first: int | None = Field(default=None, description="Numbers below this are left out.")
+    last: int | None = Field(default=None, description="Numbers above this are left out.")
     lattice: FourIntegers | None = Field(
-        default=None, description="x, y, z, t; only for files that do not say it."
+        default=None,
+        description="The files have these extents x, y, z, t; only files that do not say them need the key.",
     )
 
 
@@ -54,15 +55,15 @@ class FlowTable(Table):
     """[flow]: the gradient flow of the links, for E(t), t0, w0 and the charge; none without it."""
 
     action: Literal["wilson", "symanzik"] = Field(
-        default="wilson", description="Gauge action whose gradient drives the flow."
+        default="wilson", description="The gradient of this gauge action drives the flow."
     )
-    time: float = Field(gt=0, description="Where the flow ends, t / a^2.")
-    spacing: float = Field(default=0.1, gt=0, description="Between two measurements, t / a^2.")
+    time: float = Field(gt=0, description="The flow ends at this time t / a^2.")
+    spacing: float = Field(default=0.1, gt=0, description="Two measurements lie so far apart in t / a^2.")
     tolerance: float = Field(
         default=1e-6,
         gt=0,
         lt=1,
-        description="Of the estimated error of a step, which sets its length.",
+        description="Steps are so long that the estimated error of each is about this.",
     )
 
     @model_validator(mode="after")
@@ -75,14 +76,17 @@ class MeasureRun(RunFile):
     """Correlators and condensates of quarks, one file per configuration."""
 
     configurations: ConfigurationsTable
-    fermion: FermionTable | None = Field(default=None, description="Without it no correlators are measured.")
+    fermion: FermionTable | None = Field(
+        default=None, description="These quarks are measured; without the table there are no correlators."
+    )
     flow: FlowTable | None = Field(
         default=None,
-        description="Gradient flow of the links, for E(t), t0, w0 and the charge; default: none.",
+        description="The gradient flow of the links gives E(t), t0, w0 and the charge. The default is none.",
     )
     solver: SolverTable = SolverTable()
     deflation: DeflationTable | None = Field(
-        default=None, description="Low modes of the system that is solved, to deflate solves; default: none."
+        default=None,
+        description="Low modes of the system that is solved deflate the solves. The default is none.",
     )
     source: SourceTable = SourceTable()
     sink: SinkTable = SinkTable()
@@ -91,10 +95,11 @@ class MeasureRun(RunFile):
     feynman_hellmann: FeynmanHellmannTable = FeynmanHellmannTable()
     three_point: ThreePointTable = ThreePointTable()
     condensate: CondensateTable | None = Field(
-        default=None, description="Condensates of staggered quarks; default: none."
+        default=None, description="Condensates of staggered quarks are measured. The default is none."
     )
     stored_propagators: StoredPropagatorsTable | None = Field(
-        default=None, description="Propagators that an earlier run saved, instead of solves."
+        default=None,
+        description="Propagators that an earlier run saved take the place of solves. The default is none.",
     )
     output: MeasureOutputTable
     machine: MachineTable = MachineTable()

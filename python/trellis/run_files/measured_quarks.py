@@ -52,20 +52,27 @@ class _Measured(Quark):
 
     boundary: PhasesOrWall = Field(  # type: ignore[assignment]
         default=(0.0, 0.0, 0.0, 1.0),
-        description="Boundary condition in x, y, z, t: words, or phases over pi (0: periodic, 1: "
-        'antiperiodic); in t also "dirichlet". Phases in space cancel in mesons; baryons need three quarks '
-        "to be periodic, multiples of 2/3.",
+        description="Quarks have these boundary conditions in x, y, z, t: words, or phases over pi (0 is "
+        'periodic, 1 antiperiodic); in t "dirichlet" is another word. Phases in space cancel in mesons; '
+        "baryons need three quarks to be periodic, and with that multiples of 2/3.",
     )
     nu: Positive = Field(
-        default=1.0, description="Anisotropy: factor of the spatial hops (domain_wall: of those of D_W)."
+        default=1.0,
+        description="The spatial hops have this factor, for anisotropic lattices; those of domain_wall are "
+        "the hops of D_W.",
     )
-    xi0: Positive = Field(default=1.0, description="Anisotropy: the bare one (domain_wall: of D_W).")
+    xi0: Positive = Field(
+        default=1.0, description="This is the bare anisotropy; that of domain_wall is the one of D_W."
+    )
     link_reals: Literal[18, 12, 8] | None = Field(
         default=None,
-        description="Reals of a stored link: 18, or 12 or 8 where links are special unitary. 8 saves memory "
-        "traffic for arithmetic: it is meant for GPUs. Default: 12, or 18 for links rounded to 32 bits.",
+        description="A link is stored as so many reals: 18, or 12 or 8 where links are special unitary. 8 "
+        "saves memory traffic and costs arithmetic: it is meant for GPUs. The default is 12, or 18 for "
+        "links that were rounded to 32 bits.",
     )
-    strange_mass: Coupling | None = Field(default=None, description="A second, heavier flavour by its mass.")
+    strange_mass: Coupling | None = Field(
+        default=None, description="This mass gives a second, heavier flavour."
+    )
 
     @property
     def is_open(self) -> bool:
@@ -97,7 +104,9 @@ class _MeasuredWilson(_Measured, WilsonKind):
     """The keys of [fermion] for the Wilson kinds."""
 
     strange_kappa: HoppingParameter | None = Field(
-        default=None, description="A second, heavier flavour; this or strange_mass."
+        default=None,
+        description="This hopping parameter gives a second, heavier flavour; strange_mass is the other way "
+        "to give it.",
     )
 
     @model_validator(mode="after")
@@ -138,7 +147,9 @@ class _MeasuredClover(_MeasuredWilson):
     """The key of [fermion] for quarks with a clover term."""
 
     csw_temporal: Coupling | None = Field(
-        default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
+        default=None,
+        description="On anisotropic lattices this is the coefficient c_T, and csw is c_R. The default is "
+        "csw.",
     )
 
     @property

@@ -15,55 +15,67 @@ class SourceTable(Table):
 
     type: Literal["point", "gaussian", "wall", "noise"] = Field(
         default="point",
-        description="noise: one random number a site of a time slice (one-end trick), for mesons at rest.",
+        description="Sources are of this type. noise has one random number on each site of a time slice "
+        "(one-end trick), for mesons at rest.",
     )
     positions: list[FourIntegers] = Field(
         default_factory=lambda: [(0, 0, 0, 0)],
         min_length=1,
-        description="x, y, z, t of each source, from 0 (wall, noise: only t counts).",
+        description="Sources lie at these x, y, z, t, which count from 0; of wall and noise only t counts.",
     )
     shift_seed: int | None = Field(
         default=None,
         ge=0,
-        description="Shift all positions of a configuration by one vector that depends on this seed and the "
-        "configuration's number: less correlated sources. In space only with Dirichlet walls in time.",
+        description="All positions of a configuration are shifted by one vector that depends on this seed "
+        "and on the configuration's number: sources are then less correlated. With Dirichlet walls in time "
+        "the shift is one in space alone.",
     )
     shifts: int = Field(
         default=1,
         ge=1,
         le=10**6,
-        description="With shift_seed: how many such vectors a configuration has; every position is used with "
+        description="With shift_seed a configuration has so many such vectors; every position is used with "
         "each of them, and no two sources are at one place.",
     )
     width: float = Field(
-        default=2.0, gt=0, le=LARGEST, description="gaussian: w, lattice units (doc/conventions.md)."
+        default=2.0,
+        gt=0,
+        le=LARGEST,
+        description="A gaussian has this width w in lattice units (doc/conventions.md).",
     )
-    steps: int = Field(default=10, ge=1, le=MOST_STEPS, description="gaussian: number of smearing steps.")
+    steps: int = Field(
+        default=10, ge=1, le=MOST_STEPS, description="A gaussian is made in so many steps of smearing."
+    )
     momentum: ThreeIntegers | None = Field(
         default=None,
-        description="wall: n of exp(i p.x), p = 2 pi n / L, on each quark's wall; default: 0. Mesons are at "
-        "rest, baryons have the momentum 3 p.",
+        description="Each quark's wall has exp(i p.x), p = 2 pi n / L, with this n. The default is 0. "
+        "Mesons are at rest, and baryons have the momentum 3 p.",
     )
     sites: Literal["all", "corners"] | None = Field(
         default=None,
-        description="wall, noise of staggered quarks: corners (x, y, z even), on which all local mesons have "
-        "the sign 1, or all sites, for pion_5 alone; default: corners.",
+        description="Walls and noise of staggered quarks lie on the corners (x, y, z even), where all local "
+        "mesons have the sign 1, or on all sites, for pion_5 alone. The default is corners.",
     )
     noise: Literal["z2", "z4", "u1"] | None = Field(
-        default=None, description="noise: components +-1, +-1 and +-i, or of modulus 1; default: z4."
+        default=None,
+        description="The components of noise are +-1 (z2), +-1 and +-i (z4), or of modulus 1 (u1). The "
+        "default is z4.",
     )
     noise_seed: int | None = Field(
         default=None,
         ge=0,
-        description="noise: the key of its numbers, with the configuration's number and index.",
+        description="The numbers of noise depend on this seed, the configuration's number and index.",
     )
     index: int | None = Field(
-        default=None, ge=0, le=MOST_STEPS, description="noise: number of the noise field; default: 0."
+        default=None,
+        ge=0,
+        le=MOST_STEPS,
+        description="This is the number of the noise field. The default is 0.",
     )
     links: SmearingTable | None = Field(
         default=None,
-        description="gaussian: the configuration's links smeared like this are used at source and sink; "
-        "default: the links that the fermions see.",
+        description="Gaussian smearing at source and sink sees the configuration's links smeared like this. "
+        "The default is the links that the fermions see.",
     )
 
     @model_validator(mode="after")
@@ -126,7 +138,7 @@ class SinkTable(Table):
     """[sink]: the other end of the propagators, where quarks are contracted."""
 
     type: Literal["point", "gaussian"] = Field(
-        default="point", description="gaussian: width and steps as in [source]."
+        default="point", description="The sink is a point, or a gaussian with width and steps of [source]."
     )
 
     @property

@@ -23,7 +23,11 @@ Plane = Literal["xy", "xz", "xt", "yz", "yt", "zt"]
 class Periodic(Table):
     """Something measured after every n-th trajectory or sweep past the thermalisation."""
 
-    every: int = Field(default=10, ge=1, description="Measure after every n-th, past the thermalisation.")
+    every: int = Field(
+        default=10,
+        ge=1,
+        description="The run measures after every n-th trajectory or sweep past the thermalisation.",
+    )
 
 
 class NoiseTable(Periodic):
@@ -33,31 +37,47 @@ class NoiseTable(Periodic):
     [[measure.valence]].
     """
 
-    vectors: int = Field(default=4, ge=1, le=4096, description="Noise vectors for each flavour.")
-    noise: Literal["z2", "z4"] = Field(default="z4", description="Components +-1, or +-1 and +-i.")
+    vectors: int = Field(default=4, ge=1, le=4096, description="Each flavour has so many noise vectors.")
+    noise: Literal["z2", "z4"] = Field(
+        default="z4", description="The components of the vectors are +-1 (z2), or +-1 and +-i (z4)."
+    )
     susceptibility: bool = Field(
-        default=False, description="Also the second derivatives by the chemical potential."
+        default=False,
+        description="With true the second derivatives by the chemical potential are measured, too.",
     )
     magnetisation: Annotated[tuple[Plane, ...], AfterValidator(_check_plane_names)] = Field(
         default=(),
         strict=False,
-        description="Planes of the magnetisation of staggered and HISQ flavours: xy, xz, xt, yz, yt, zt.",
+        description="The magnetisation of staggered and HISQ flavours is measured in these planes: xy, xz, "
+        "xt, yz, yt, zt.",
     )
-    tolerance: float = Field(default=1e-10, gt=0, lt=0.1, description="|b - M x| / |b| of the solves.")
-    max_iterations: int = Field(default=20000, ge=1, description="Of a solve.")
+    tolerance: float = Field(
+        default=1e-10, gt=0, lt=0.1, description="Solves end when |b - M x| / |b| is at most this."
+    )
+    max_iterations: int = Field(
+        default=20000, ge=1, description="A solve ends with an error after so many iterations."
+    )
 
 
 class OnlineFlowTable(Periodic):
     """[measure.flow]: the gradient flow, with t0, w0 and the topological charge."""
 
-    action: Literal["wilson", "symanzik"] = Field(default="wilson", description="Of the flow.")
-    time: float = Field(gt=0, description="Where the flow ends, t / a^2.")
-    spacing: float = Field(default=0.1, gt=0, description="Between two measurements, t / a^2.")
+    action: Literal["wilson", "symanzik"] = Field(
+        default="wilson", description="The gradient of this gauge action drives the flow."
+    )
+    time: float = Field(gt=0, description="The flow ends at this time t / a^2.")
+    spacing: float = Field(default=0.1, gt=0, description="Two measurements lie so far apart in t / a^2.")
     tolerance: float = Field(
-        default=1e-6, gt=0, lt=1, description="Of the estimated error of a step, which sets its length."
+        default=1e-6,
+        gt=0,
+        lt=1,
+        description="Steps are so long that the estimated error of each is about this.",
     )
     step: float | None = Field(
-        default=None, gt=0, le=0.1, description="A fixed step length instead of the tolerance."
+        default=None,
+        gt=0,
+        le=0.1,
+        description="Steps have this fixed length in t / a^2, in the place of the tolerance.",
     )
 
     @model_validator(mode="after")
@@ -69,13 +89,15 @@ class OnlineFlowTable(Periodic):
 class LoopTable(Periodic):
     """[measure.loops]: Wilson loops W(R, T) along the axes, with smeared spatial links."""
 
-    spatial: int = Field(default=4, ge=1, le=64, description="The largest R.")
-    temporal: int = Field(default=4, ge=1, le=64, description="The largest T.")
+    spatial: int = Field(default=4, ge=1, le=64, description="This is the largest R.")
+    temporal: int = Field(default=4, ge=1, le=64, description="This is the largest T.")
     planes: Literal["temporal", "spatial", "all"] = Field(
-        default="temporal", description="R along mu, T along nu: nu = t; both spatial; all twelve pairs."
+        default="temporal",
+        description="R lies along mu and T along nu. With temporal, nu is t; with spatial, both are "
+        "spatial; with all, loops lie in all twelve pairs.",
     )
     smearing: SmearingTable = Field(
-        default=SmearingTable(), description="Smearing of the spatial links: spatial = true."
+        default=SmearingTable(), description="Spatial links are smeared like this, with spatial = true."
     )
 
     @model_validator(mode="after")
@@ -102,10 +124,18 @@ class LoopTable(Periodic):
 class MeasureTable(Table):
     """[measure]: on-line measurements; each table is left out, or has its own `every`."""
 
-    fermions: NoiseTable | None = Field(default=None, description="Noise traces of flavours.")
-    valence: list[ValenceQuarkTable] = Field(default=[], description="Flavours that are not in the sea.")
-    flow: OnlineFlowTable | None = Field(default=None, description="Gradient flow: t0, w0, charge.")
-    loops: LoopTable | None = Field(default=None, description="Wilson loops.")
+    fermions: NoiseTable | None = Field(
+        default=None, description="Noise traces of flavours are measured. The default is none."
+    )
+    valence: list[ValenceQuarkTable] = Field(
+        default=[], description="These flavours are measured and are not in the sea."
+    )
+    flow: OnlineFlowTable | None = Field(
+        default=None, description="The gradient flow gives t0, w0 and the charge. The default is none."
+    )
+    loops: LoopTable | None = Field(
+        default=None, description="Wilson loops are measured. The default is none."
+    )
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

@@ -101,8 +101,8 @@ class Quark(Table):
 
     boundary: FourPhases = Field(
         default=(0.0, 0.0, 0.0, 1.0),
-        description="Boundary condition in x, y, z, t: words, or phases over pi (0: periodic, 1: "
-        "antiperiodic).",
+        description="Quarks have these boundary conditions in x, y, z, t: words, or phases over pi (0 is "
+        "periodic, 1 antiperiodic).",
     )
 
     @property
@@ -135,9 +135,13 @@ class WilsonKind(Quark):
     """Quarks of the Wilson kinds, whose mass is given by `mass` or `kappa`."""
 
     kappa: HoppingParameter | None = Field(
-        default=None, description="Hopping parameter 1 / (2 (4 + mass)), not 0; this or mass."
+        default=None,
+        description="This is the hopping parameter 1 / (2 (4 + mass)), other than 0; mass is the other way "
+        "to give it.",
     )
-    mass: Coupling | None = Field(default=None, description="Bare mass 1/(2 kappa) - 4; this or kappa.")
+    mass: Coupling | None = Field(
+        default=None, description="This is the bare mass 1/(2 kappa) - 4; kappa is the other way to give it."
+    )
 
     @model_validator(mode="after")
     def _one_mass(self) -> Self:
@@ -169,7 +173,7 @@ class Wilson(WilsonKind):
     csw: ClassVar[float] = 0.0
     twisted_mass: ClassVar[float] = 0.0
 
-    type: Literal["wilson"] = Field(description="Wilson quarks.")
+    type: Literal["wilson"] = Field(description="These are Wilson quarks.")
 
 
 class Clover(WilsonKind):
@@ -177,8 +181,8 @@ class Clover(WilsonKind):
 
     twisted_mass: ClassVar[float] = 0.0
 
-    type: Literal["clover"] = Field(description="Wilson quarks with a clover term.")
-    csw: Coupling = Field(description="Clover coefficient.")
+    type: Literal["clover"] = Field(description="These are Wilson quarks with a clover term.")
+    csw: Coupling = Field(description="This is the clover coefficient.")
 
     @property
     def has_clover_term(self) -> bool:
@@ -194,9 +198,11 @@ class Clover(WilsonKind):
 class TwistedMass(WilsonKind):
     """A doublet of Wilson quarks with a twisted mass, and a clover term where csw is given."""
 
-    type: Literal["twisted_mass"] = Field(description="Wilson quarks with a twisted mass.")
-    twisted_mass: Coupling = Field(description="mu of + i mu gamma5 tau3: up has +mu, down has -mu.")
-    csw: Coupling = Field(default=0.0, description="Clover coefficient.")
+    type: Literal["twisted_mass"] = Field(description="These are Wilson quarks with a twisted mass.")
+    twisted_mass: Coupling = Field(
+        description="This is mu of the term + i mu gamma5 tau3: up has +mu, and down has -mu."
+    )
+    csw: Coupling = Field(default=0.0, description="This is the clover coefficient.")
 
     @property
     def has_clover_term(self) -> bool:
@@ -212,16 +218,23 @@ class TwistedMass(WilsonKind):
 class DomainWall(Quark):
     """Moebius domain-wall quarks; Shamir's are b5 = 1, c5 = 0."""
 
-    type: Literal["domain_wall"] = Field(description="Moebius domain-wall quarks.")
-    mass: Coupling = Field(description="m_f, between -1 and 1.")
+    type: Literal["domain_wall"] = Field(description="These are Moebius domain-wall quarks.")
+    mass: Coupling = Field(description="This is m_f, between -1 and 1.")
     b5: Coefficients = Field(
         default=1.5,
-        description="D_+ = b5 D_W(-M5) + 1; one number, or a list with one for each slice, where [re, im] is "
-        "a complex one (zMoebius).",
+        description="D_+ is b5 D_W(-M5) + 1. b5 is one number, or a list with one for each slice, where "
+        "[re, im] is a complex one (zMoebius).",
     )
-    c5: Coefficients = Field(default=0.5, description="D_- = 1 - c5 D_W(-M5); the same.")
-    M5: float = Field(default=1.8, ge=0.01, lt=2, description="Domain-wall height.")
-    Ls: int = Field(default=12, ge=2, le=32, description="Slices of the fifth dimension; even for m_res.")
+    c5: Coefficients = Field(
+        default=0.5, description="D_- is 1 - c5 D_W(-M5). c5 is one number or a list, as b5 is."
+    )
+    M5: float = Field(default=1.8, ge=0.01, lt=2, description="This is the height of the domain wall.")
+    Ls: int = Field(
+        default=12,
+        ge=2,
+        le=32,
+        description="The fifth dimension has so many slices; m_res needs an even number.",
+    )
 
     @model_validator(mode="after")
     def _has_walls(self) -> Self:
@@ -287,10 +300,14 @@ def _staggered_mass(mass: float) -> float:
 class StaggeredKind(Quark):
     """Staggered quarks, whose mass is above 0."""
 
-    mass: Annotated[Coupling, AfterValidator(_staggered_mass)] = Field(description="Bare mass, above 0.")
-    mu_over_ipiT: Coupling = Field(default=0.0, description="Imaginary chemical potential over i pi T.")
+    mass: Annotated[Coupling, AfterValidator(_staggered_mass)] = Field(
+        description="This is the bare mass, above 0."
+    )
+    mu_over_ipiT: Coupling = Field(
+        default=0.0, description="This is the imaginary chemical potential over i pi T."
+    )
     charge_thirds: ChargeThirds = Field(
-        default=0, description="Charge in a background field, in units of e/3."
+        default=0, description="Quarks have this charge in a background field, in units of e/3."
     )
 
     @property
@@ -304,14 +321,16 @@ class Staggered(StaggeredKind):
 
     epsilon: ClassVar[float] = 0.0
 
-    type: Literal["staggered"] = Field(description="Naive staggered quarks.")
+    type: Literal["staggered"] = Field(description="These are naive staggered quarks.")
 
 
 class Hisq(StaggeredKind):
     """Highly improved staggered quarks, with their own two levels of smearing and the Naik term."""
 
-    type: Literal["hisq"] = Field(description="Highly improved staggered quarks.")
-    epsilon: Coupling = Field(default=0.0, description="Correction of the Naik term, for heavy quarks.")
+    type: Literal["hisq"] = Field(description="These are highly improved staggered quarks.")
+    epsilon: Coupling = Field(
+        default=0.0, description="This is the correction of the Naik term, for heavy quarks."
+    )
 
     @property
     def has_own_smearing(self) -> bool:
@@ -327,5 +346,9 @@ class Hisq(StaggeredKind):
 class BackgroundTable(Table):
     """[background]: quanta of a constant U(1) field; a quark sees charge_thirds times as many."""
 
-    b: MagneticQuanta = Field(default=(0, 0, 0), description="b_x, b_y, b_z; integers.")
-    e: ElectricQuanta = Field(default=(0, 0, 0), description="e_x, e_y, e_z; integers.")
+    b: MagneticQuanta = Field(
+        default=(0, 0, 0), description="The magnetic field has the integer quanta b_x, b_y, b_z."
+    )
+    e: ElectricQuanta = Field(
+        default=(0, 0, 0), description="The electric field has the integer quanta e_x, e_y, e_z."
+    )

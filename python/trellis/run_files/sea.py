@@ -24,9 +24,9 @@ class HisqTable(Table):
         default=5e-5,
         ge=0,
         le=1,
-        description="Where the smallest eigenvalue of V^dagger V of a fat7 link is below it, the force takes "
-        "all three as raised by it: a smaller force than the derivative, of an unchanged action. 0: never; "
-        "on unit links they are 1.",
+        description="Where the smallest eigenvalue of V^dagger V of a fat7 link is below this, the force "
+        "takes all three as raised by it. That is a smaller force than the derivative, of an unchanged "
+        "action. On unit links the eigenvalues are 1, and 0 switches this off.",
     )
 
 
@@ -37,33 +37,45 @@ class RationalTable(Table):
         default=None,
         ge=1,
         le=60,
-        description="Poles of the accept step, and of the heat bath where it has no key of its own; default: "
-        "from tolerance.",
+        description="The rational function of the accept step has so many poles, and that of the heat bath, "
+        "where it has no key of its own. The default follows from tolerance.",
     )
     heat_bath_order: int | None = Field(
         default=None,
         ge=1,
         le=60,
-        description="Poles of the heat bath; default: from heat_bath_tolerance where that is given, else as "
-        "order and tolerance say.",
+        description="The rational function of the heat bath has so many poles. The default follows from "
+        "heat_bath_tolerance where that is given, else from order and tolerance.",
     )
     dynamics_order: int | None = Field(
-        default=None, ge=1, le=60, description="Poles in the molecular dynamics; default: from its tolerance."
+        default=None,
+        ge=1,
+        le=60,
+        description="The rational function of the molecular dynamics has so many poles. The default follows "
+        "from its tolerance.",
     )
-    tolerance: Tolerance = Field(default=1e-10, description="Largest relative error where no order is given.")
+    tolerance: Tolerance = Field(
+        default=1e-10, description="Where no order is given, the largest relative error is this."
+    )
     heat_bath_tolerance: Tolerance | None = Field(
-        default=None, description="In the heat bath; default: that of the accept step."
+        default=None,
+        description="The largest relative error in the heat bath is this. The default is that of the accept "
+        "step.",
     )
-    dynamics_tolerance: Tolerance = Field(default=1e-6, description="In the molecular dynamics.")
+    dynamics_tolerance: Tolerance = Field(
+        default=1e-6, description="The largest relative error in the molecular dynamics is this."
+    )
     high: float | None = Field(
         default=None,
         gt=0,
-        description="Upper end of the spectral interval; default: measured on the first field, times 1.2.",
+        description="The spectral interval ends here. The default is what is measured on the first field, "
+        "times 1.2.",
     )
     low: float | None = Field(
         default=None,
         gt=0,
-        description="Lower end; default: mass squared (staggered), or measured on the first field, over 4.",
+        description="The spectral interval begins here. The default is the mass squared (staggered), or "
+        "what is measured on the first field, over 4.",
     )
 
     @model_validator(mode="after")
@@ -88,14 +100,19 @@ class RationalTable(Table):
 class Flavour(Quark):
     """The keys of every [[fermions]]: n_f degenerate flavours, and how their determinant is made."""
 
-    name: Name = Field(description="Of its monomials; in [[integrator]] and in the stream.")
+    name: Name = Field(
+        description="The flavour and its monomials have this name in [[integrator]] and in the stream."
+    )
     n_f: float = Field(
         ge=1e-3,
-        description="Degenerate flavours. Wilson kinds: 2, or 1 (rational). staggered, hisq: any number, "
-        "det^(n_f/4).",
+        description="So many degenerate flavours are in the sea. Wilson kinds have 2, or 1 (rational); "
+        "staggered and hisq have any number, by det^(n_f/4).",
     )
     pseudofermions: int | None = Field(
-        default=None, ge=1, le=100, description="Rational: how many share the determinant; default 1."
+        default=None,
+        ge=1,
+        le=100,
+        description="So many pseudofermions share the determinant of a rational action. The default is 1.",
     )
     rational: RationalTable = RationalTable()
 
@@ -120,18 +137,19 @@ class _SeaWilson(Flavour, WilsonKind):
 
     hasenbusch: list[Coupling] = Field(
         default=[],
-        description="n_f = 2: descending masses rho_1 > rho_2 > ... > 0 that split det(A), A the "
-        "even-odd operator squared, into det(A + rho_1^2) and ratios; monomials NAME.0 (the lightest) "
-        "... NAME.n; NAME stands for all of them.",
+        description="With n_f = 2, descending masses rho_1 > rho_2 > ... > 0 split det(A), A the even-odd "
+        "operator squared, into det(A + rho_1^2) and ratios. The monomials are NAME.0 (the lightest) ... "
+        "NAME.n, and NAME stands for all of them.",
     )
     solver: Literal["cg", "multigrid"] = Field(
         default="cg",
-        description="n_f = 2: of the solves of the whole determinant, or of the lightest part beside "
-        "hasenbusch: cg on the even-odd operator squared, or multigrid for its two factors, which pays for "
-        "light quarks. Other solves take cg.",
+        description="With n_f = 2, this solver serves the whole determinant, or the lightest part beside "
+        "hasenbusch. cg works on the even-odd operator squared; multigrid works on its two factors, and "
+        "pays for light quarks. Other solves take cg.",
     )
     multigrid: SeaMultigridTable | None = Field(
-        default=None, description='Beside solver = "multigrid"; default: the table\'s defaults.'
+        default=None,
+        description='This table belongs to solver = "multigrid". The default is the table\'s defaults.',
     )
 
     @model_validator(mode="after")

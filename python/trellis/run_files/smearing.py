@@ -31,35 +31,43 @@ class StoutTable(Table):
     """Stout smearing (Morningstar and Peardon)."""
 
     rho: StoutWeights = Field(
-        description=f"Weight of every staple, at most {MOST_RHO:g} in size; above {LARGE_RHO:g} the shortest "
-        "waves grow by more than half in every step, and with negative weights all waves grow: both are "
-        "warned about. Or four rows of four weights, of the staples of U_mu in the plane of mu and nu in row "
-        "mu, column nu (x, y, z, t), with zeros on the diagonal.",
+        description=f"Every staple has this weight, at most {MOST_RHO:g} in size. Above {LARGE_RHO:g} the "
+        "shortest waves grow by more than half in every step, and with negative weights all waves grow: "
+        "both are warned about. Four rows of four weights stand for the staples of U_mu in the plane of mu "
+        "and nu in row mu, column nu (x, y, z, t), with zeros on the diagonal.",
     )
-    steps: int = Field(ge=1, le=MOST_STEPS, description="Number of steps.")
-    spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
+    steps: int = Field(ge=1, le=MOST_STEPS, description="The links are smeared so many times.")
+    spatial: bool = Field(
+        default=False, description="With true only spatial links are smeared, by their spatial staples."
+    )
 
 
 class ApeTable(Table):
     """APE smearing."""
 
-    alpha: float = Field(gt=0, le=1, description="Weight of the staples' mean.")
-    steps: int = Field(ge=1, le=MOST_STEPS, description="Number of steps.")
-    spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
+    alpha: float = Field(gt=0, le=1, description="The mean of the staples has this weight.")
+    steps: int = Field(ge=1, le=MOST_STEPS, description="The links are smeared so many times.")
+    spatial: bool = Field(
+        default=False, description="With true only spatial links are smeared, by their spatial staples."
+    )
 
 
 class FlowSmearingTable(Table):
     """Gradient flow (Wilson) as smearing."""
 
-    time: float = Field(gt=0, description="Where the flow ends, t / a^2.")
+    time: float = Field(gt=0, description="The flow ends at this time t / a^2.")
 
 
 class SmearingTable(Table):
     """Smearing of links; none by default. First APE, then stout, then flow."""
 
-    ape: ApeTable | None = Field(default=None, description="APE smearing.")
-    stout: StoutTable | None = Field(default=None, description="Stout smearing.")
-    flow: FlowSmearingTable | None = Field(default=None, description="Gradient flow.")
+    ape: ApeTable | None = Field(default=None, description="APE smearing comes first. The default is none.")
+    stout: StoutTable | None = Field(
+        default=None, description="Stout smearing follows APE smearing. The default is none."
+    )
+    flow: FlowSmearingTable | None = Field(
+        default=None, description="Gradient flow comes last. The default is none."
+    )
 
     @property
     def is_thin(self) -> bool:

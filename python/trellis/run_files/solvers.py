@@ -9,42 +9,50 @@ from pydantic import Field, model_validator
 from .common import Positive, Table, at_key
 from .multigrid import MeasuredMultigridTable
 
-_INSIDE = "bicgstab, gcr, mr: the solver that preconditions each step; it may have one inside it."
-_TOLERANCE = "Of |b - M x| / |b|."
+_INSIDE = "This solver preconditions each step of bicgstab, gcr or mr; it may have one inside it."
+_TOLERANCE = "The solver ends when |b - M x| / |b| is at most this."
 
 
 class MethodTable(Table):
     """The keys of every solver: its method, its precision and its even-odd form."""
 
     type: Literal["cg", "bicgstab", "gcr", "mr"] = Field(
-        default="cg", description="cg works on the normal equations; mr converges for heavy quarks only."
+        default="cg",
+        description="The solver has this method. cg works on the normal equations; mr converges for heavy "
+        "quarks only.",
     )
     max_iterations: int = Field(
-        default=10000, ge=1, description="Of a solve; one that has not converged by then is an error."
+        default=10000,
+        ge=1,
+        description="A solve that has not converged after so many iterations is an error.",
     )
     inner_precision: Literal["double", "float", "half", "fp16"] = Field(
         default="double",
-        description="Storage in the inner solver of the mixed-precision scheme; half is 16-bit fixed point, "
-        "fp16 16-bit floating point (faster, less accurate: for heavy quarks); double switches the scheme "
-        "off. Default: half in [solver], double in solvers inside it.",
+        description="The inner solver of the mixed-precision scheme stores its fields in this precision. "
+        "half is 16-bit fixed point; fp16 is 16-bit floating point (faster, less accurate: for heavy "
+        "quarks); double switches the scheme off. The default is half in [solver], and double in solvers "
+        "inside it.",
     )
     even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
         default="none",
-        description="Form of the even-odd Schur complement. Default: symmetric in [solver], none in solvers "
-        "inside it.",
+        description="The even-odd Schur complement has this form. The default is symmetric in [solver], and "
+        "none in solvers inside it.",
     )
     restart_length: int | None = Field(
-        default=None, ge=1, le=1000, description="gcr, multigrid: steps between restarts; default: 16."
+        default=None,
+        ge=1,
+        le=1000,
+        description="gcr and multigrid restart after so many steps. The default is 16.",
     )
     relaxation: float | None = Field(
-        default=None, gt=0, lt=2, description="mr: factor of each step; default: 1."
+        default=None, gt=0, lt=2, description="Each step of mr has this factor. The default is 1."
     )
     update_threshold: float | None = Field(
         default=None,
         gt=0,
         lt=1,
-        description="Mixed precision: the residual is recomputed in double when it has dropped by this "
-        "factor; default: by type and inner_precision.",
+        description="In mixed precision the residual is recomputed in double when it has dropped by this "
+        "factor. The default depends on type and inner_precision.",
     )
 
     @model_validator(mode="after")
@@ -97,7 +105,9 @@ class PreconditionerTable(MethodTable):
     fallback: ClassVar[bool] = True
 
     tolerance: float | None = Field(default=None, gt=0, lt=1, description=_TOLERANCE)
-    iterations: int | None = Field(default=None, ge=1, description="So many iterations, and no tolerance.")
+    iterations: int | None = Field(
+        default=None, ge=1, description="The solver ends after so many iterations; it then has no tolerance."
+    )
     preconditioner: PreconditionerTable | None = Field(default=None, description=_INSIDE)
 
     @model_validator(mode="after")
@@ -125,34 +135,36 @@ class SolverTable(MethodTable):
 
     type: Literal["cg", "bicgstab", "gcr", "mr", "multigrid"] = Field(  # type: ignore[assignment]
         default="cg",
-        description="cg works on the normal equations; mr converges for heavy quarks only; multigrid is gcr "
-        "with adaptive multigrid, for light wilson, clover and twisted_mass quarks: a configuration has one "
-        "set-up for all sources and masses.",
+        description="The solver has this method. cg works on the normal equations; mr converges for heavy "
+        "quarks only; multigrid is gcr with adaptive multigrid, for light wilson, clover and twisted_mass "
+        "quarks: a configuration has one set-up for all sources and masses.",
     )
     multigrid: MeasuredMultigridTable | None = Field(
-        default=None, description="multigrid: test vectors, set-up and cycle; default: the table's defaults."
+        default=None,
+        description="The table has the test vectors, the set-up and the cycle of multigrid. The default is "
+        "the table's defaults.",
     )
     tolerance: float = Field(default=1e-10, gt=0, lt=1, description=_TOLERANCE)
     inner_precision: Literal["double", "float", "half", "fp16"] = Field(
         default="half",
-        description=f"{MethodTable.model_fields['inner_precision'].description} multigrid: float.",
+        description=f"{MethodTable.model_fields['inner_precision'].description} With multigrid it is float.",
     )
     even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
         default="symmetric",
-        description=f"{MethodTable.model_fields['even_odd'].description} multigrid: none.",
+        description=f"{MethodTable.model_fields['even_odd'].description} With multigrid it is none.",
     )
     preconditioner: PreconditionerTable | None = Field(default=None, description=_INSIDE)
     fallback: bool = Field(
         default=True,
         exclude=True,  # another way to the same residual
-        description="A solve that is stuck goes on with a surer method (cg, then wider storage inside), "
-        "and the results list its stages; false: it is an error.",
+        description="A solve that is stuck goes on with a surer method (cg, then wider storage inside), and "
+        "the results list its stages. With false it is an error.",
     )
     columns_per_solve: Literal[1, 2, 3, 4, 6, 12] | None = Field(
         default=None,
-        description="domain_wall: how many of a propagator's twelve columns are solved together; default: 1. "
-        "12 of them took 0.98 to 1.14 times less time than 12 alone (the slices share the links already) and "
-        "twelve times the memory. Other fermions have all twelve in one batch.",
+        description="So many of the twelve columns of a domain_wall propagator are solved together. The "
+        "default is 1. Twelve of them took 0.98 to 1.14 times less time than twelve alone (the slices share "
+        "the links already) and twelve times the memory. Other fermions have all twelve in one batch.",
     )
 
     @model_validator(mode="before")
@@ -205,38 +217,54 @@ class DeflationTable(Table):
         default=None,
         min_length=1,
         exclude=True,  # where modes lie is no property of what is measured with them
-        description="Keep each configuration's modes here, modes.NUMBER.h5 and modes.NUMBER_strange.h5, and "
-        "take from here what an earlier run has kept. Default: they are found anew by every run.",
+        description="Each configuration's modes are kept here, in modes.NUMBER.h5 and "
+        "modes.NUMBER_strange.h5, and those that an earlier run has kept are taken from here. By default "
+        "every run finds them anew.",
     )
-    modes: int = Field(ge=1, description="Number of eigenvectors of A^dagger A.")
+    modes: int = Field(ge=1, description="So many eigenvectors of A^dagger A are found.")
     storage: Literal["double", "float", "half"] = Field(
-        default="float", description="In which the eigenvectors are kept."
+        default="float", description="The eigenvectors are kept in this precision."
     )
     tolerance: float = Field(
-        default=1e-8, gt=0, lt=1, description="Of |A^dagger A v - lambda v| over the largest eigenvalue."
+        default=1e-8,
+        gt=0,
+        lt=1,
+        description="An eigenvector is found when |A^dagger A v - lambda v| over the largest eigenvalue is "
+        "at most this.",
     )
-    block: int = Field(default=4, ge=1, description="Right-hand sides that share an application.")
+    block: int = Field(
+        default=4, ge=1, description="So many right-hand sides share an application of the operator."
+    )
     basis: int | None = Field(
-        default=None, ge=3, description="Largest number of basis vectors; default: 2 modes + 4 block."
+        default=None,
+        ge=3,
+        description="The basis has at most so many vectors. The default is 2 modes + 4 block.",
     )
     max_restarts: int | None = Field(
-        default=None, ge=1, description="The search ends there with an error; default: 100."
+        default=None,
+        ge=1,
+        description="The search ends with an error after so many restarts. The default is 100.",
     )
     degree: int | None = Field(
-        default=None, ge=1, le=10000, description="Of the Chebyshev filter; default: found."
+        default=None,
+        ge=1,
+        le=10000,
+        description="The Chebyshev filter has this degree. By default it is found.",
     )
     cutoff: Positive | None = Field(
-        default=None, description="The filter damps eigenvalues of A^dagger A from here on; default: found."
+        default=None,
+        description="The filter damps eigenvalues of A^dagger A from here on. By default the value is found.",
     )
     upper: Positive | None = Field(
-        default=None, description="A bound of the spectrum of A^dagger A; default: estimated."
+        default=None,
+        description="The spectrum of A^dagger A lies below this. By default the bound is estimated.",
     )
     reduction: float | None = Field(
         default=None,
         gt=0,
         lt=1,
-        description="A solve's residual is deflated anew when it has dropped by this factor; default: 1e-4, "
-        "with storage half 1e-3.",
+        description="A solve's residual is deflated anew when it has dropped by this factor. The default is "
+        "1e-4, and with storage half 1e-3.",
     )
 
     @model_validator(mode="after")

@@ -20,11 +20,13 @@ class MeasuredStaggeredKind(StaggeredKind):
 
     further_masses: list[_Mass] = Field(
         default=[],
-        description="Heavier or lighter quarks with the same links: all masses of a source share one "
-        "multi-shift solve. Mesons are those of all pairs of masses, which the names of their datasets have.",
+        description="Heavier or lighter quarks have the same links: all masses of a source share one "
+        "multi-shift solve. Mesons are those of all pairs of masses, and the names of their datasets have "
+        "them.",
     )
     background: BackgroundTable = Field(
-        default=BackgroundTable(), description="Quanta b and e of a constant U(1) field."
+        default=BackgroundTable(),
+        description="The quanta b and e give a constant U(1) field that the quarks see.",
     )
 
     @property
@@ -50,11 +52,15 @@ class CondensateTable(Table):
     """[condensate]: (1/4) Tr M^-1 / V of each mass of staggered quarks, by noise; masses share a solve."""
 
     vectors: int = Field(
-        ge=1, le=4096, description="Noise vectors on a configuration; twelve at a time are solved for."
+        ge=1,
+        le=4096,
+        description="A configuration has so many noise vectors; twelve at a time are solved for.",
     )
-    noise: Literal["z2", "z4"] = Field(default="z4", description="Components +-1, or +-1 and +-i.")
+    noise: Literal["z2", "z4"] = Field(
+        default="z4", description="The components of the vectors are +-1 (z2), or +-1 and +-i (z4)."
+    )
     noise_seed: int = Field(
-        ge=0, description="The key of the numbers, with the configuration's number and the vector's."
+        ge=0, description="The numbers depend on this seed, the configuration's number and the vector's."
     )
 
 

@@ -14,20 +14,21 @@ class MeasureOutputTable(Table):
 
     directory: str = Field(
         min_length=1,
-        description="Folder for correlators.NNNNNN.h5; relative to the folder that the command is "
-        "started in.",
+        description="This folder gets correlators.NNNNNN.h5. It is relative to the folder that the command "
+        "is started in.",
     )
     propagators: bool = Field(
         default=False,
-        description="Save the propagators too (propagator.NNNNNN.I.h5, I the number of the source).",
+        description="With true the propagators are saved, too (propagator.NNNNNN.I.h5, where I is the "
+        "number of the source).",
     )
     propagator_format: Literal["hdf5", "lime"] = Field(
         default="hdf5",
-        description="Of saved propagators; lime: SciDAC files as of Chroma, propagator.NNNNNN.I.lime, and "
-        "midpoints of domain walls in propagator.NNNNNN.I.midpoint.lime.",
+        description="Propagators are saved in this format. lime stands for SciDAC files as Chroma's are, "
+        "propagator.NNNNNN.I.lime, with midpoints of domain walls in propagator.NNNNNN.I.midpoint.lime.",
     )
     propagator_bits: Literal[32, 64] = Field(
-        default=64, description="Single or double precision of saved propagators."
+        default=64, description="Propagators are saved in single (32) or double (64) precision."
     )
 
 
@@ -36,16 +37,16 @@ class StoredPropagatorsTable(Table):
 
     directory: str = Field(
         min_length=1,
-        description="output.directory of that run, which had output.propagators = true.",
+        description="This is output.directory of that run, which had output.propagators = true.",
     )
     use: Literal["solution", "guess"] = Field(
         default="solution",
-        description="solution: not solved again; operator, links, source, place and configuration have to be "
-        "those of this run, and the tolerance no larger. guess: where solves start (of Wilson-type quarks): "
-        "the operator may be another one, and the file one of another program.",
+        description="A solution is not solved for again: operator, links, source, place and configuration "
+        "have to be those of this run, and the tolerance no larger. A guess is where solves of Wilson-type "
+        "quarks start: the operator may be another one, and the file one of another program.",
     )
     missing: Literal["error", "solve"] = Field(
         default="error",
-        description="What to do where there is no file: end the run, or solve. Files that do not match, or "
-        "are damaged, always end it.",
+        description="Where there is no file, the run ends with an error, or solves. Files that do not "
+        "match, or are damaged, always end it.",
     )

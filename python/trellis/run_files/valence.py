@@ -24,7 +24,9 @@ from .smearing import SmearingTable
 class _Valence(Quark):
     """The keys of every [[measure.valence]]."""
 
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="In the stream.")
+    name: str = Field(
+        pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="The flavour has this name in the stream."
+    )
     n_f: Coupling = Field(
         default=1.0,
         gt=0,
@@ -36,7 +38,9 @@ class _OnSmearedLinks(_Valence):
     """The smearing of the links of a valence flavour."""
 
     smearing: SmearingTable = Field(
-        default=SmearingTable(), description="Smearing of its links; those of the sea are not inherited."
+        default=SmearingTable(),
+        description="The links of the flavour are smeared like this; the smearing of the sea is not "
+        "inherited.",
     )
 
 
@@ -44,7 +48,9 @@ class _InBackground(_Valence, StaggeredKind):
     """The field that a staggered valence flavour sees."""
 
     background: BackgroundTable = Field(
-        default=BackgroundTable(), description="Quanta b and e, as in [background] of the sea."
+        default=BackgroundTable(),
+        description="The flavour sees a field with the quanta b and e, as [background] gives that of the "
+        "sea.",
     )
 
 

@@ -115,7 +115,7 @@ def test_runs_with_quarks_start_cold() -> None:
     quenched = re.sub(r"\[\[fermions.*?mass = 0.5\n", "", STAGGERED, flags=re.DOTALL).replace(', "l"', "")
     assert parse_run_file(quenched, HmcRun).start.type == "hot"
     schema = HmcRun.model_json_schema()["properties"]["start"]
-    assert "without the table: cold with [[fermions]]" in schema["description"]
+    assert "Without the table it is cold beside [[fermions]]" in schema["description"]
     assert "default" not in schema
 
 

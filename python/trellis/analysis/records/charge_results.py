@@ -25,29 +25,39 @@ class ChargeOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    max_states: int = Field(default=2, ge=1, le=3, description="Largest number of states in a fit.")
-    t_min_first: int = Field(default=1, ge=0, description="First t_min that is tried.")
+    max_states: int = Field(default=2, ge=1, le=3, description="A fit has at most so many states.")
+    t_min_first: int = Field(default=1, ge=0, description="This t_min is tried first.")
     t_min_last: int | None = Field(
         default=None,
         ge=0,
-        description="Last t_min; default: as long as there are more points than parameters.",
+        description="This t_min is tried last. By default there are then still more points than parameters.",
     )
     t_max: int | None = Field(
-        default=None, ge=1, description="Last time slice of C; default: from the noise."
+        default=None,
+        ge=1,
+        description="This is the last time slice of C in fits. The default follows from the noise.",
     )
     noise_limit: float = Field(
-        default=0.3, gt=0, description="Default t_max: relative error of C below this."
+        default=0.3, gt=0, description="By default fits end where the relative error of C exceeds this."
     )
     configurations_per_point: float = Field(
-        default=4.0, gt=1, description="With fewer per fitted point the correlations are shrunk."
+        default=4.0,
+        gt=1,
+        description="With fewer configurations per fitted point the correlations are shrunk.",
     )
     gap_prior: GapPrior | None = Field(
         default=None,
-        description="Log-normal: centre, width of the logarithm; default: what the times can resolve, from "
-        "1/t_max to 2, one width to each side.",
+        description="The gaps have a log-normal prior with this centre and this width of the logarithm. The "
+        "default is what the times can resolve, from 1/t_max to 2, one width to each side.",
     )
-    amplitude_ratio_prior: RatioPrior = Field(default=(1.0, 4.0), description="A_1/A_0: normal.")
-    charge_prior_width: float = Field(default=10.0, gt=0, description="Of g, b and c around 0: normal.")
+    amplitude_ratio_prior: RatioPrior = Field(
+        default=(1.0, 4.0), description="A_1/A_0 has a normal prior with this centre and width."
+    )
+    charge_prior_width: float = Field(
+        default=10.0,
+        gt=0,
+        description="The parameters g, b and c have a normal prior of this width around 0.",
+    )
 
 
 @dataclass(frozen=True)

@@ -20,77 +20,93 @@ class AnalysisOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     particles: _Names | None = Field(
-        default=None, description="Particles or correlators to analyse; default: every one in the files."
+        default=None,
+        description="These particles or correlators are analysed. The default is every one in the files.",
     )
     averages: dict[str, _Names] | None = Field(
         default=None,
-        description="Correlators to average per configuration, as {result: [names]}; default: names that "
-        "differ in a trailing _x, _y, _z only and have the same quantum numbers (rho_x, rho_y, rho_z).",
+        description="These correlators are averaged per configuration, as {result: [names]}. By default "
+        "they are those whose names differ in a trailing _x, _y, _z only and which have the same quantum "
+        "numbers (rho_x, rho_y, rho_z).",
     )
     simultaneous: dict[str, _Names] = Field(
         default_factory=dict,
-        description="Correlators to fit together with common energies, as {result: [names]} "
+        description="These correlators are fitted together with common energies, as {result: [names]} "
         "(different smearings of one particle).",
     )
     moving: bool = Field(
         default=False,
-        description="Analyse non-zero momenta too, averaged over equal |n|^2, as NAME_p1, NAME_p2 ...",
+        description="With true momenta other than zero are analysed, too, averaged over equal |n|^2, as "
+        "NAME_p1, NAME_p2 ...",
     )
     parity_partner: bool = Field(
         default=True,
-        description="Analyse the backward part of baryons as the parity partner where the signal allows.",
+        description="With true the backward part of baryons is analysed as the parity partner where the "
+        "signal allows it.",
     )
     weights: Literal["auto", "correlated", "shrinkage", "svd", "uncorrelated"] = Field(
         default="auto",
-        description="Weight matrix of the fits. auto: correlated where the configurations suffice, "
-        "else uncorrelated weights with errors and p-values that keep the correlations.",
+        description="The fits have this weight matrix. With auto it is correlated where the configurations "
+        "suffice; else the weights are uncorrelated, and errors and p-values keep the correlations.",
     )
-    max_states: int = Field(default=2, ge=1, le=3, description="Largest number of states in a fit.")
-    t_min_first: int = Field(default=1, ge=0, description="First t_min that is tried.")
+    max_states: int = Field(default=2, ge=1, le=3, description="A fit has at most so many states.")
+    t_min_first: int = Field(default=1, ge=0, description="This t_min is tried first.")
     t_min_last: int | None = Field(
-        default=None, ge=0, description="Last t_min that is tried; default: as late as possible."
+        default=None, ge=0, description="This t_min is tried last. The default is as late as possible."
     )
     t_max: int | None = Field(
-        default=None, ge=1, description="Last time slice of every fit; default: from the noise."
+        default=None,
+        ge=1,
+        description="Every fit ends at this time slice. The default follows from the noise.",
     )
     noise_limit: float = Field(
-        default=0.3, gt=0, description="Default t_max: the relative error of the correlator stays below this."
+        default=0.3,
+        gt=0,
+        description="By default fits end where the relative error of the correlator exceeds this.",
     )
     gap_prior: GapPrior = Field(
         default=(0.6, 0.8),
-        description="Log-normal prior of the energy gaps, lattice units: centre, width of the logarithm.",
+        description="The energy gaps have a log-normal prior with this centre, in lattice units, and this "
+        "width of the logarithm.",
     )
     amplitude_ratio_prior: RatioPrior = Field(
-        default=(1.0, 4.0), description="Normal prior of A_n / A_0 of the excited states: centre, width."
+        default=(1.0, 4.0),
+        description="A_n / A_0 of the excited states have a normal prior with this centre and width.",
     )
     autocorrelation: Literal["auto", "gamma", "none"] = Field(
         default="auto",
-        description="auto: the Gamma-method error where tau_int - error > 1/2; gamma: always; none: never.",
+        description="With auto the Gamma-method error is taken where tau_int - error > 1/2, with gamma "
+        "always, with none never.",
     )
     first_trajectory: int | None = Field(
         default=None,
-        description="Leave out configurations and trajectories before this number (thermalisation).",
+        description="Configurations and trajectories before this number are left out (thermalisation).",
     )
     lalibe_smearing: str | None = Field(
-        default=None, description='"PS", "SS", ...: which of several in files of lalibe\'s layout.'
+        default=None, description='This one of several is taken in files of lalibe\'s layout: "PS", "SS", ...'
     )
     lalibe_configuration: str | None = Field(
         default=None,
-        description="Regular expression with one group that finds the configuration's number in FOLDER/NAME "
-        'of files of lalibe\'s layout, as "_a_([0-9]+)_"; default: the number that differs between files.',
+        description="This regular expression has one group, which finds the configuration's number in "
+        'FOLDER/NAME of files of lalibe\'s layout, as "_a_([0-9]+)_" does. By default it is the number that '
+        "differs between files.",
     )
     ratios: list[Annotated[tuple[str, str], Field(strict=False)]] = Field(
         default=[("pion", "rho"), ("nucleon", "rho")],
-        description="Mass ratios to form where both masses exist.",
+        description="These ratios of masses are formed where both masses exist.",
     )
     charges: ChargeOptions = Field(
-        default_factory=ChargeOptions, description="Nucleon charges from Feynman-Hellmann correlators."
+        default_factory=ChargeOptions, description="Nucleon charges come from Feynman-Hellmann correlators."
     )
-    bin_size: int = Field(default=1, ge=1, description="Configurations per bin; 1: no binning.")
+    bin_size: int = Field(
+        default=1, ge=1, description="A bin has so many configurations; 1 means no binning."
+    )
     jackknife: bool = Field(
-        default=False, description="Repeat the best fit on the jackknife samples, as a check."
+        default=False, description="With true the best fit is repeated on the jackknife samples, as a check."
     )
-    minimum_configurations: int = Field(default=5, ge=5, description="Fewer configurations are refused.")
+    minimum_configurations: int = Field(
+        default=5, ge=5, description="Fewer configurations than this are refused."
+    )
     seed: int = Field(
-        default=1, ge=0, description="Seed of the Monte Carlo p-values and of the svd diagnosis."
+        default=1, ge=0, description="The Monte Carlo p-values and the svd diagnosis depend on this seed."
     )
