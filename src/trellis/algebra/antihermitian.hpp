@@ -29,7 +29,7 @@ struct TriangleMatrix {
 template <class R>
 using AntihermitianMatrix = TriangleMatrix<R, -1>;
 
-/// Of the diagonal's imaginary parts and the lower triangle of an antihermitian matrix.
+/// The matrix is made of the diagonal's imaginary parts and the lower triangle of an antihermitian one.
 template <class R>
 TRELLIS_SITE_FN AntihermitianMatrix<R> antihermitian(const ColorMatrix<R>& X) {
   AntihermitianMatrix<R> A;

@@ -133,7 +133,7 @@ TRELLIS_SITE_FN Lanes<T, 2 * W> joined(const Lanes<T, W, true>& lo, const Lanes<
   return Lanes<T, 2 * W>(typename Lanes<T, 2 * W>::Vector(__builtin_shufflevector(lo.v, hi.v, I...)));
 }
 
-/// In one register each.
+/// Each fits into one register.
 template <class To, class T, int W>
 TRELLIS_SITE_FN Lanes<To, W> convert_register(const Lanes<T, W, true>& a) {
 #if defined(__AVX512F__)

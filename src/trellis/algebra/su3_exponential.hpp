@@ -296,7 +296,7 @@ TRELLIS_SITE_FN ColorMatrix<R> polynomial(const Complex<R> (&f)[3], const Hermit
   return U;
 }
 
-/// Per matrix, by the series: Q^2, invariants, coefficients, polynomial.
+/// A matrix takes, by the series: Q^2, invariants, coefficients, polynomial.
 inline constexpr double exponential_flops = 51 + 3 + 27 + 7 * (detail::exponential_terms - 2) + 108;
 
 /// exp(A)

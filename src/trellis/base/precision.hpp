@@ -16,11 +16,11 @@ enum class Backend { cpu, gpu_emulated, cuda };
 inline constexpr Precision all_precisions[] = {Precision::double_precision, Precision::single_precision,
                                                Precision::half_precision, Precision::fp16_precision};
 
-/// Stored in 16 bits.
+/// Says whether reals are stored in 16 bits.
 constexpr bool is_16_bit(Precision p) {
   return p == Precision::half_precision || p == Precision::fp16_precision;
 }
-/// Bytes of a stored real, and of the scale of a site.
+/// A stored real, and the scale of a site, take so many bytes.
 constexpr size_t element_bytes(Precision p) {
   return p == Precision::double_precision ? 8 : p == Precision::single_precision ? 4 : 2;
 }

@@ -29,7 +29,7 @@ class KernelTable {
   Memory copy_;
 };
 
-/// The blocks that a table lists.
+/// Returns the blocks that a table lists.
 inline SiteRange site_range(const KernelTable<int32_t>& blocks) {
   SiteRange range(int(blocks.size()));
   range.list = blocks.data();

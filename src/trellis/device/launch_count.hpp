@@ -12,7 +12,7 @@ inline std::atomic<int64_t> launches_so_far{0};
 inline thread_local int parts_of_a_launch = 0;
 }  // namespace detail
 
-/// Since the process began.
+/// Returns the number of launches since the process began.
 inline int64_t launches() { return detail::launches_so_far.load(std::memory_order_relaxed); }
 
 /// Counts launches, unless this thread works on a part of one.

@@ -32,7 +32,7 @@ class LaunchTrial {
   /// The way, from 0 on, that the next launch takes.
   int way() const { return is_trying() ? in_trial_[size_t(in_round_ / launches_in_turn)] : fastest_; }
   bool takes_second() const { return way() == 1; }
-  /// What the launch took for each block.
+  /// Notes what the launch took for each block.
   void record(double seconds) {
     if (is_trying()) {
       double& best = best_[size_t(way())];
@@ -47,7 +47,7 @@ class LaunchTrial {
     fastest_ = way;
   }
   bool is_trying() const { return round_ < rounds && left_ > 1; }
-  /// No launch since the trial began, or began again.
+  /// Says whether no launch was made since the trial began, or began again.
   bool begins() const { return launch_ == 0; }
   /// The least that a launch of the fastest way took for each block. @pre the trial has ended
   double least_seconds() const { return best_[size_t(fastest_)]; }

@@ -14,7 +14,7 @@ class ReadBandwidth {
   ~ReadBandwidth();
   ReadBandwidth(const ReadBandwidth&) = delete;
   ReadBandwidth& operator=(const ReadBandwidth&) = delete;
-  /// One measurement of at least `seconds`.
+  /// Makes one measurement, which lasts for `seconds` at least.
   double measure(double seconds);
 
  private:

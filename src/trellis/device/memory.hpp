@@ -23,7 +23,7 @@ class Memory {
   size_t bytes() const { return bytes_; }
   Backend backend() const { return backend_; }
 
-  /// The first `bytes` bytes to or from host memory, whatever the backend.
+  /// Copies the first `bytes` bytes to or from host memory, whatever the backend is.
   void copy_to_host(void* host, size_t bytes) const;
   void copy_from_host(const void* host, size_t bytes);
   void copy_from(const Memory& other);  ///< @pre same size and backend
@@ -46,7 +46,7 @@ void copy_on_device(void* to, const void* from, size_t bytes);
 void set_zero(void* device, size_t bytes);
 }  // namespace cuda
 
-/// Bytes held by all Memory objects of this process, now and at most.
+/// All Memory objects of this process hold so many bytes, now and at most.
 size_t memory_in_use();
 size_t memory_peak();
 /// Bytes of freed memory that waits for the next field of its size. More than 128 MiB of it only as long as

@@ -9,7 +9,7 @@ namespace trellis {
 
 class AlgebraField {
  public:
-  /// Zero, laid out like U.
+  /// Makes a zero field that is laid out as U is.
   explicit AlgebraField(const GaugeField& U);
 
   const Lattice& lattice() const { return *lattice_; }
@@ -32,7 +32,7 @@ class AlgebraField {
   std::array<double, 8> components(const Coord& local, int mu) const;
   void set_components(const Coord& local, int mu, const std::array<double, 8>& p);
 
-  /// The local part in the order [site, x fastest][mu][component]: 32 doubles a site.
+  /// Writes the local part in the order [site, x fastest][mu][component]: 32 doubles a site.
   void to_canonical(double* out) const;
   void from_canonical(const double* in);
 

@@ -25,7 +25,7 @@ struct Cost {
   int64_t launches = 0;               ///< of kernels, on one rank (device/launch_count.hpp)
 
   Cost& operator+=(const Cost& other);
-  /// The cost of so many times this work.
+  /// Returns the cost of so many times this work.
   Cost& operator*=(int64_t times);
   void add_message(const SentMessage& message);
   int64_t message_count() const;  ///< of one rank

@@ -20,9 +20,9 @@ class GaugeField {
   /// lattice. backend: cpu or cuda. precision: double or, on the CPU, single.
   explicit GaugeField(LatticePtr lattice, int lanes = 0, int halo = halo_width, Backend backend = {},
                       Precision precision = Precision::double_precision);
-  /// Unit links in the storage of another field.
+  /// Makes unit links in the storage of another field.
   static GaugeField like(const GaugeField& U);
-  /// The same links on another backend.
+  /// Returns the same links on another backend.
   GaugeField on(Backend backend, int lanes = 0) const;
   GaugeField(const GaugeField& other);
   GaugeField& operator=(const GaugeField& other);
@@ -46,7 +46,7 @@ class GaugeField {
   Link link(const Coord& local, int mu) const;
   void set_link(const Coord& local, int mu, const Link& U);
 
-  /// The local part in the order [site, x fastest][mu][row][column][re, im]: 72 doubles a site.
+  /// Writes the local part in the order [site, x fastest][mu][row][column][re, im]: 72 doubles a site.
   void to_canonical(double* out) const;
   void from_canonical(const double* in);
   size_t canonical_size() const { return size_t(geometry().local_volume()) * 72; }

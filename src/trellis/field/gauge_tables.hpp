@@ -19,7 +19,7 @@ class GaugeTables {
 
   Backend backend() const { return backend_; }
   const ExtendedLayoutPtr& layout() const { return layout_; }
-  /// Blocks in memory: on a GPU whole warps.
+  /// So many blocks lie in memory: on a GPU whole warps.
   int stored_blocks() const;
   ExtendedTables views() const;
   SiteRange inner() const { return site_range(inner_); }

@@ -41,7 +41,7 @@ class HopLinks {
   const SiteLayout& layout() const { return *layout_; }
   const SiteLayoutPtr& layout_ptr() const { return layout_; }
   RawField raw(int parity) const;
-  /// Of all directions and both parities, without scales. @pre not on a GPU
+  /// Returns the streams of all directions and both parities, without scales. @pre not on a GPU
   std::vector<BlockStream> streams() const;
   size_t bytes() const { return memory_.bytes(); }
 

@@ -24,7 +24,7 @@ struct LaneOrigin {
   }
 };
 
-/// 16 single lanes from two times 8 double ones, each from its place among both.
+/// Makes 16 single lanes from two times 8 double ones, each from its place among both.
 TRELLIS_SITE_FN Lanes<float, 16> narrow_lanes(const Lanes<double, 8>& first, const Lanes<double, 8>& second,
                                               const int32_t* place) {
   alignas(64) float both[16];
@@ -32,14 +32,14 @@ TRELLIS_SITE_FN Lanes<float, 16> narrow_lanes(const Lanes<double, 8>& first, con
   convert_lanes<float>(second).store(both + 8);
   return permute(Lanes<float, 16>::load(both), place);
 }
-/// 8 double lanes from 16 single ones.
+/// Makes 8 double lanes from 16 single ones.
 TRELLIS_SITE_FN Lanes<double, 8> widen_lanes(const Lanes<float, 16>& from, const int32_t* place) {
   alignas(64) float all[16];
   permute(from, place).store(all);
   return convert_lanes<double>(Lanes<float, 8>::load(all));
 }
 
-/// 16 lanes of float (or 16 bit) from two blocks of 8 double lanes.
+/// Makes 16 lanes of float (or 16 bit) from two blocks of 8 double lanes.
 template <class Storage, int N>
 void narrow_block(const SiteArray<CpuLayout<16>, Storage, N>& out, int block,
                   const SiteArray<CpuLayout<8>, double, N>& in, const LaneOrigin& origin, int slot) {
@@ -51,7 +51,7 @@ void narrow_block(const SiteArray<CpuLayout<16>, Storage, N>& out, int block,
   out.store(block, slot, r);
 }
 
-/// 8 double lanes from one block of 16 lanes.
+/// Makes 8 double lanes from one block of 16 lanes.
 template <class Storage, int N>
 void widen_block(const SiteArray<CpuLayout<8>, double, N>& out, int block,
                  const SiteArray<CpuLayout<16>, Storage, N>& in, const LaneOrigin& origin, int slot) {

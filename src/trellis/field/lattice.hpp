@@ -22,9 +22,9 @@ class Lattice {
   const Coord& extents() const { return geometry_.lattice(); }
   int64_t volume() const { return geometry_.volume(); }
 
-  /// Even-odd order with (at most) this many lanes; built at the first request.
+  /// Returns the even-odd order with (at most) so many lanes; it is built at the first request.
   SiteLayoutPtr layout(int lanes) const;
-  /// Order of gauge fields, with a halo in split directions.
+  /// Returns the order of gauge fields, with a halo in split directions.
   ExtendedLayoutPtr extended_layout(int lanes, int width) const;
   /// That order where the kernels of a backend can read it.
   GaugeTablesPtr gauge_tables(int lanes, int width, Backend backend) const;

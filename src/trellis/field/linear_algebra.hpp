@@ -15,7 +15,7 @@ using ComplexCoefficients = std::vector<std::complex<double>>;  ///< one per rig
 
 void set_zero(SpinorField& x);
 void copy(SpinorField& out, const SpinorField& in);
-/// Any storage, layout and backend to any other (same lattice, subset and right-hand sides).
+/// Converts any storage, layout and backend to any other (same lattice, subset and right-hand sides).
 void convert(SpinorField& out, const SpinorField& in);
 /// out = the sites of one parity of `in` (full), and back.
 void extract_parity(SpinorField& out, const SpinorField& in);

@@ -58,16 +58,16 @@ class LinearOperator {
   virtual const LatticePtr& domain_lattice() const = 0;
   virtual const LatticePtr& range_lattice() const { return domain_lattice(); }
   bool is_square() const;
-  /// Zero fields of the domain and of the range.
+  /// These make zero fields of the domain and of the range.
   SpinorField make_field(int columns = 1) const { return {domain_lattice(), domain(columns)}; }
   SpinorField make_range_field(int columns = 1) const { return {range_lattice(), range(columns)}; }
 
   /// Of one apply() on so many columns together, without sums.
   virtual Cost cost(int columns) const = 0;
-  /// Of one apply_dagger().
+  /// Returns the cost of one apply_dagger().
   virtual Cost dagger_cost(int columns) const { return cost(columns); }
 
-  /// The same operator in another storage.
+  /// Returns the same operator in another storage.
   virtual std::shared_ptr<const LinearOperator> converted(Precision precision) const = 0;
   /// A + shift where that costs no more than A itself, else null (solvers then add shift times the field).
   virtual std::shared_ptr<const LinearOperator> with_shift(double /*shift*/) const { return nullptr; }

@@ -12,7 +12,7 @@ namespace trellis {
 
 class LinkDerivative {
  public:
-  /// Zero, laid out like U.
+  /// Makes a zero field that is laid out as U is.
   explicit LinkDerivative(const GaugeField& U);
 
   const Lattice& lattice() const { return storage_.lattice(); }
@@ -26,14 +26,14 @@ class LinkDerivative {
   /// Adds a derivative that was formed on the host, for links that lie on a GPU.
   void add_from_host(const LinkDerivative& other);
 
-  /// By local coordinates (slow: for tests).
+  /// Returns the matrix at local coordinates (slow: for tests).
   Link matrix(const Coord& local, int mu) const { return storage_.link(local, mu); }
   void set_matrix(const Coord& local, int mu, const Link& G) { storage_.set_link(local, mu, G); }
 
   /// [block][mu][18][lane]; callers that write through it call halo_is_stale().
   RawField raw() const { return storage_.raw(); }
   ExtendedTables tables() const { return storage_.tables(); }
-  /// As of GaugeField (collective).
+  /// Does what that of GaugeField does (collective).
   void update_halo(int layers = GaugeField::halo_width) const { storage_.update_halo(layers); }
   void halo_is_stale() { storage_.halo_is_stale(); }
 

@@ -17,7 +17,7 @@ void dispatch_unquantised(Backend backend, Precision precision, int lanes, F&& f
   });
 }
 
-/// The same for kernels in double only.
+/// Does the same for kernels that exist in double only.
 template <class F>
 void dispatch_double(Backend backend, int lanes, F&& f) {
   dispatch(backend, Precision::double_precision, lanes, [&]<class Layout, class Storage>() {

@@ -6,15 +6,15 @@ namespace trellis {
 
 class SchurOperator : public LinearOperator {
  public:
-  /// M, on all sites.
+  /// Returns M, which acts on all sites.
   virtual std::shared_ptr<const LinearOperator> full() const = 0;
   /// The right-hand side of the Schur system of M x = b. @pre b is full, source is of make_field()'s kind
   virtual void prepare_source(SpinorField& source, const SpinorField& b) const = 0;
-  /// The first guess of the Schur system from one of M x = b.
+  /// Makes the first guess of the Schur system from one of M x = b.
   virtual void prepare_guess(SpinorField& guess, const SpinorField& x) const = 0;
-  /// x (full) from the solution of the Schur system.
+  /// Makes x (full) from the solution of the Schur system.
   virtual void reconstruct(SpinorField& x, const SpinorField& solution, const SpinorField& b) const = 0;
-  /// What these three cost, for so many right-hand sides.
+  /// These three have such costs, for so many right-hand sides.
   virtual Cost source_cost(int columns) const = 0;
   virtual Cost guess_cost(int columns) const { return copy_cost(columns); }
   virtual Cost reconstruction_cost(int columns) const = 0;
@@ -22,7 +22,7 @@ class SchurOperator : public LinearOperator {
   virtual std::string form_in_words() const = 0;
 
  protected:
-  /// A copy of the sites of the parity.
+  /// Returns the cost of a copy of the sites of the parity.
   Cost copy_cost(int columns) const { return cost_of_passes(*domain_lattice(), domain(columns), 2, 0, 0, 0); }
 };
 

@@ -6,7 +6,7 @@
 
 namespace trellis {
 
-/// One shift's coefficients of one iteration: x += a p, then p = r + b p, per right-hand side.
+/// One shift has these coefficients in one iteration: x += a p, then p = r + b p, for each right-hand side.
 struct ShiftStep {
   std::vector<double> a, b;
 };

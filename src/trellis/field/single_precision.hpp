@@ -16,18 +16,18 @@ class SinglePrecisionMap {
   /// Whether this is the map for U.
   bool fits(const GaugeField& U) const { return twin_of_ == &U.site_tables(); }
 
-  /// Unit links in single precision, of U's lattice.
+  /// Makes unit links in single precision on U's lattice.
   GaugeField make_single(const GaugeField& U) const;
 
   /// The inner links of one, rounded or widened to the other's precision; out's halo is stale afterwards.
   ///   Traffic: both fields once.
   void convert(GaugeField& out, const GaugeField& in) const;
   void convert(LinkDerivative& out, const LinkDerivative& in) const;
-  /// out += in, from single to double precision.
+  /// Computes out += in, from single to double precision.
   void add(AlgebraField& out, const AlgebraField& in) const;
 
  private:
-  /// For each inner block and lane of a target, block * lanes + lane of the source.
+  /// Each inner block and lane of a target has block * lanes + lane of its source here.
   struct Origins {
     std::vector<int32_t> blocks, places;
     int to_lanes, from_lanes;

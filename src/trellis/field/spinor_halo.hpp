@@ -13,7 +13,7 @@ namespace trellis {
 
 class SpinorHalo {
  public:
-  /// For fields of the links' layout with `rhs` right-hand sides; directions 0..directions-1.
+  /// Serves fields of the links' layout with `rhs` right-hand sides, in directions 0..directions-1.
   /// @pre links in double with 18 reals
   SpinorHalo(std::shared_ptr<const HopLinks> links, int rhs, int directions = Nd);
 

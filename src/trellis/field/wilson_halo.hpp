@@ -11,7 +11,7 @@ namespace trellis {
 
 class WilsonHalo {
  public:
-  /// For fields of the links' storage and layout with `rhs` right-hand sides.
+  /// Serves fields of the links' storage and layout with `rhs` right-hand sides.
   WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs);
 
   /// Messages and launches of an exchange.

@@ -14,11 +14,11 @@ class GradientFlow {
  public:
   explicit GradientFlow(const GaugeField& U, double c1 = 0.0);
 
-  /// One step of length epsilon. Error of a step: O(epsilon^4).
+  /// Makes one step of length epsilon. The error of a step is O(epsilon^4).
   void step(double epsilon);
-  /// The same step, and an estimate of its error: the largest |V - V'| / 9 of a link (Frobenius norm), with
-  /// V' of the embedded second-order step exp(2 Z1 - Z0) V0 (P. Fritzsch and A. Ramos, arXiv:1301.4388,
-  /// sec. 4.1). Collective.
+  /// Makes the same step, and returns an estimate of its error: the largest |V - V'| / 9 of a link (Frobenius
+  /// norm), with V' of the embedded second-order step exp(2 Z1 - Z0) V0 (P. Fritzsch and A. Ramos,
+  /// arXiv:1301.4388, sec. 4.1). Collective.
   double step_with_error(double epsilon);
   /// Goes back to before the last step_with_error(). @pre there was one, and nothing since
   void undo_step();

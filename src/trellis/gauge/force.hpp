@@ -12,7 +12,7 @@ namespace trellis {
 /// same links U. Collective.
 void add_force(AlgebraField& force, const LinkDerivative& G, const GaugeField& U, double coefficient = 1.0);
 
-/// Normal components of unit variance, keyed by seed, stream, trajectory and site.
+/// Draws normal components of unit variance, which depend on seed, stream, trajectory and site alone.
 void set_random_momenta(AlgebraField& P, uint64_t seed, uint64_t stream, uint32_t trajectory);
 /// U <- exp(step P) U
 void drift(GaugeField& U, const AlgebraField& P, double step);

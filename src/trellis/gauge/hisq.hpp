@@ -23,7 +23,7 @@ double asqtad_long_coefficient(double u0);
 /// -(1 + epsilon) / 24: what StaggeredLinks takes with HISQ links.
 inline double hisq_long_coefficient(double epsilon = 0) { return -(1.0 + epsilon) / 24.0; }
 
-/// sum of the weighted paths from x to x + mu. Collective.
+/// Returns the sum of the weighted paths from x to x + mu. Collective.
 GaugeField fat_links(const GaugeField& U, const FatCoefficients& coefficients);
 /// of_U += the derivative through fat_links() of a function with the derivative `of_fat`. Collective.
 void add_fat_links_derivative(LinkDerivative& of_U, const GaugeField& U, const FatCoefficients& coefficients,

@@ -21,7 +21,7 @@ struct GaugeLoops {
 };
 
 Plaquettes plaquettes(const GaugeField& U);
-/// The mean of Re tr P / 3 over sites and planes.
+/// Returns the mean of Re tr P / 3 over sites and planes.
 double plaquette(const GaugeField& U);
 double rectangle(const GaugeField& U);
 double link_trace(const GaugeField& U);

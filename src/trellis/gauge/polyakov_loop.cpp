@@ -20,7 +20,7 @@ ColorMatrix<double> as_matrix(const Link& U) {
   return matrix;
 }
 
-/// Coordinates of the i-th site of the slice x_mu = 0.
+/// Returns the coordinates of the i-th site of the slice x_mu = 0.
 Coord slice_coord(int i, Coord extents, int mu) {
   extents[mu] = 1;
   return site_coord(i, extents);

@@ -6,11 +6,12 @@
 
 namespace trellis {
 
-/// Unit links.
+/// Sets unit links.
 void set_cold(GaugeField& U);
-/// Every link with Haar's measure.
+/// Draws every link with Haar's measure.
 void set_hot(GaugeField& U, uint64_t seed, uint64_t stream = 0);
-/// Links exp(size sum_a p_a T_a) with normal p_a of unit variance: close to 1 for small size.
+/// Draws links exp(size sum_a p_a T_a) with normal p_a of unit variance, which are close to 1 for a small
+/// size.
 void set_weak(GaugeField& U, double size, uint64_t seed, uint64_t stream = 0);
 /// Brings every link back to SU(3) (Gram and Schmidt on the rows); rounding errors of a long chain are of
 /// that order.

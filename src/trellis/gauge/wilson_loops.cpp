@@ -26,7 +26,7 @@ std::vector<int> partners(int nu, LoopPlanes planes) {
   return mus;
 }
 
-/// The loops of one nu and some mu.
+/// Sums the loops of one nu and some mu.
 class LoopBuilder {
  public:
   LoopBuilder(const GaugeField& U, int nu, std::vector<int> mus)

@@ -70,7 +70,7 @@ GaugeField read_gauge_field(const std::string& path, Coord grid = {0, 0, 0, 0},
                             CommunicatorPtr communicator = nullptr, const ReadOptions& options = {},
                             FileReport* report = nullptr);
 
-/// The same from an open file (memory, for example).
+/// Does the same for an open file (memory, for example).
 FileReport probe_gauge_file(io::InputFile& file, const ReadOptions& options = {});
 FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOptions& options = {});
 

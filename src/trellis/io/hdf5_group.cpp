@@ -122,7 +122,7 @@ struct SiteBox {
   std::vector<hsize_t> offset, count;
 };
 
-/// This rank's part of an array [t][z][y][x][inner...].
+/// Returns this rank's part of an array [t][z][y][x][inner...].
 SiteBox box_of(const Geometry& geometry, const Dims& inner = {}) {
   SiteBox box;
   for (int mu = Nd - 1; mu >= 0; --mu) {

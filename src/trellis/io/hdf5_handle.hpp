@@ -26,7 +26,7 @@ class Handle {
   }
   hid_t get() const { return id_; }
   bool is_valid() const { return id_ >= 0; }
-  /// False if closing failed.
+  /// Closes it; returns false if that failed.
   bool reset() {
     const hid_t id = std::exchange(id_, -1);
     return id < 0 || close_(id) >= 0;
@@ -58,7 +58,7 @@ struct OpenFile {
 
 /// HDF5's own messages are turned off, once per process; errors are taken from its error stack.
 void silence_hdf5();
-/// The innermost message of HDF5's error stack.
+/// Returns the innermost message of HDF5's error stack.
 std::string last_hdf5_error();
 /// File access: MPI-IO over all ranks if there is more than one. @pre communicator is world() or has one
 /// rank.

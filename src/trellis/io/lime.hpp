@@ -32,14 +32,14 @@ bool is_binary_record(const LimeRecord& record);  ///< ildg-binary-data or scida
 /// First record of a type at or after position `from`; -1 where there is none.
 int find_record(const std::vector<LimeRecord>& records, const std::string& type, size_t from = 0);
 
-/// The text of a record, without trailing zeros. Refuses more than 16 MiB.
+/// Returns the text of a record, without trailing zeros. Refuses more than 16 MiB.
 std::string record_text(InputFile& file, const LimeRecord& record);
 
 /// Writes records one after the other.
 class LimeWriter {
  public:
   explicit LimeWriter(OutputFile& file) : file_{file} {}
-  /// A whole record.
+  /// Writes a whole record.
   void write(const std::string& type, const std::string& text, bool begins_message, bool ends_message);
   /// Header and padding of a record whose data the caller writes at the returned offset.
   int64_t reserve(const std::string& type, int64_t bytes, bool begins_message, bool ends_message);

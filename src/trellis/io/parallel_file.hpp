@@ -37,7 +37,7 @@ class InputFile {
   /// The same bytes on every rank. Throws FileError if the file ends before offset + bytes.
   void read_common(int64_t offset, int64_t bytes, void* out);
   std::string read_text(int64_t offset, int64_t bytes);
-  /// Each rank's own pieces, one after the other into `out`.
+  /// Reads each rank's own pieces, one after the other, into `out`.
   /// @pre offsets do not decrease, pieces do not overlap, their sum is at most largest_step. Throws FileError
   /// if one passes the end.
   void read_pieces(const std::vector<Piece>& pieces, void* out);

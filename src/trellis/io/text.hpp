@@ -15,7 +15,7 @@ inline std::string printable(std::string text) {
   return text;
 }
 
-/// Eight hexadecimal digits.
+/// Returns eight hexadecimal digits.
 inline std::string hex(uint32_t value) {
   char text[16];
   std::snprintf(text, sizeof text, "%08x", value);
@@ -28,7 +28,7 @@ inline std::string readable(double x) {
   return {text, std::to_chars(text, text + sizeof text, x).ptr};
 }
 
-/// The same to so many digits.
+/// Does the same to so many digits.
 inline std::string readable(double x, int digits) {
   char text[40];
   return {text, std::to_chars(text, text + sizeof text, x, std::chars_format::general, digits).ptr};

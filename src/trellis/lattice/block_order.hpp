@@ -27,7 +27,7 @@ class BlockOrder {
   /// of the block on the lattice.
   int first(int colour) const { return first_[colour]; }
   const Coord& origin(int block) const { return origins_[size_t(block)]; }  ///< local coordinates
-  /// Local coordinates of a site.
+  /// Returns the local coordinates of a site.
   Coord coord(int parity, int vector, int lane) const;
 
   /// [block][leg]: the block behind a leg, or ~n where another rank has it, as number n of the face.

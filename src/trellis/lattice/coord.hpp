@@ -18,7 +18,7 @@ std::string to_string(const Coord& c);  ///< "8x8x8x16"
 inline int64_t site_index(const Coord& x, const Coord& extents) {
   return x[0] + int64_t(extents[0]) * (x[1] + int64_t(extents[1]) * (x[2] + int64_t(extents[2]) * x[3]));
 }
-/// The inverse of site_index.
+/// Inverts site_index.
 Coord site_coord(int64_t index, const Coord& extents);
 
 /// Even = 0, odd = 1: (x + y + z + t) mod 2.

@@ -27,7 +27,7 @@ class ExtendedLayout {
   int block_at(const Coord& local) const;  ///< block of an inner site
   int lane_at(const Coord& local) const;
   Coord lane_coord(int lane) const { return site_coord(lane, split_.lanes_per_direction); }
-  /// Local coordinates of an inner site.
+  /// Returns the local coordinates of an inner site.
   Coord coord(int block, int lane) const;
 
   /// Inner blocks: all, and those of one parity.

@@ -76,7 +76,8 @@ class Geometry {
   bool owns(const Coord& global) const;
   Coord to_local(const Coord& global) const;
   Coord to_global(const Coord& local) const;
-  /// Index of a site in the whole lattice, x fastest: the key of random numbers and checksums.
+  /// Returns the index of a site in the whole lattice, x fastest, which is the key of random numbers and
+  /// checksums.
   int64_t global_index(const Coord& local) const { return site_index(to_global(local), lattice_); }
 
   bool operator==(const Geometry& other) const;

@@ -26,7 +26,7 @@ class SiteHalo {
   HaloShape shape() const { return shape_; }
   int parity() const { return parity_; }
   int ghosts() const { return int(coords_.size()); }
-  /// Local coordinates of a ghost, some of them beyond the local extents.
+  /// Returns the local coordinates of a ghost, of which some are beyond the local extents.
   const Coord& coord(int ghost) const { return coords_[size_t(ghost)]; }
 
   enum class Kind { inner, ghost, none };

@@ -55,7 +55,7 @@ CorrelatorTable decuplet_correlators(const BaryonQuarks& quarks, const std::vect
                                      const Momenta& momenta = zero_momentum, int parity = 1,
                                      const Insertion* insertion = nullptr);
 
-/// The same for any operators; one row for each projector.
+/// Does the same for any operators; the table has one row for each projector.
 CorrelatorTable diquark_correlators(const BaryonQuarks& quarks, const DiquarkOperator& sink,
                                     const GammaMatrix& sink_diquark, const DiquarkOperator& source,
                                     const GammaMatrix& source_diquark,
@@ -68,7 +68,7 @@ struct BaryonState {
   std::string baryon;
   int twice_spin;
 };
-/// All states of these baryons, in order.
+/// Returns all states of these baryons, in order.
 std::vector<BaryonState> baryon_states(const std::vector<std::string>& baryons);
 
 /// The form `projected`, < B Bbar > (which is parity < B B^dagger >): every quark is projected with (1 +

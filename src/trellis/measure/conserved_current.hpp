@@ -36,7 +36,7 @@ class ConservedCurrent {
   /// Of the hops of this operator: boundary phases and anisotropy. Clover term and twisted mass do not hop.
   /// Collective.
   ConservedCurrent(const GaugeField& U, const WilsonParams& hops, const LinkWeights& weights);
-  /// Of isotropic hops.
+  /// The hops are isotropic.
   ConservedCurrent(const GaugeField& U, const BoundaryPhases& boundary, const LinkWeights& weights);
   /// out = Gamma_w in on full fields of any number of slots. @pre double; out is not in
   void apply(SpinorField& out, const SpinorField& in) const;

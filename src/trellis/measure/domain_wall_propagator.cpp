@@ -14,7 +14,7 @@ namespace trellis {
 namespace {
 constexpr int column_count = Propagator::columns_per_propagator;
 
-/// f(coordinates) for all local sites.
+/// Calls f(coordinates) for all local sites.
 template <class F>
 void for_each_local(const Geometry& g, const F& f) {
   for_each_index(int(g.local_volume()), [&](int site) { f(site_coord(site, g.local())); });

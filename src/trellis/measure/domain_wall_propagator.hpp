@@ -51,7 +51,7 @@ void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int s
 /// m_res(t) = midpoint(t) / pion(t), t from the source. @pre S has a midpoint
 std::vector<double> residual_mass(const DomainWallPropagator& S);
 
-/// Bytes per rank of a solve at its peak, the operator not counted.
+/// Returns the bytes of a solve at its peak on this rank, without the operator.
 size_t domain_wall_solve_bytes(const Geometry& geometry, int Ls, int columns_per_solve, int work_fields = 6);
 
 }  // namespace trellis

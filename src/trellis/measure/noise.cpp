@@ -22,7 +22,7 @@ const char* name_of(NoiseKind kind) {
   return kind == NoiseKind::z2 ? "Z2" : kind == NoiseKind::z4 ? "Z4" : "U(1)";
 }
 
-/// f(random numbers of the site, global coordinates, position) for all local sites.
+/// Calls f(random numbers of the site, global coordinates, position) for all local sites.
 template <class F>
 void for_each_site_random(const SpinorField& field, const Noise& noise, RandomPurpose purpose, const F& f) {
   const Geometry& g = field.geometry();

@@ -14,7 +14,7 @@ namespace trellis {
 namespace {
 constexpr int column_count = Propagator::columns_per_propagator;
 
-/// f(position, canonical site) for all local sites.
+/// Calls f(position, canonical site) for all local sites.
 template <class F>
 void for_each_position(const SpinorField& field, const F& f) {
   const Geometry& g = field.geometry();

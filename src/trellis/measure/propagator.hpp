@@ -31,15 +31,15 @@ class Propagator {
   const std::string& description() const { return description_; }
   size_t bytes() const { return columns_.bytes(); }
 
-  /// This rank's part in the order [t, z, y, x][sink spin][source spin][sink colour][source colour], 144
-  /// numbers a site.
+  /// Writes this rank's part in the order [t, z, y, x][sink spin][source spin][sink colour][source colour],
+  /// 144 numbers a site.
   void to_canonical(std::complex<double>* out) const;
   static Propagator from_canonical(const LatticePtr& lattice, const std::complex<double>* in,
                                    const Coord& source_at, const BoundaryPhases& boundary,
                                    Precision precision = Precision::double_precision);
   static size_t canonical_size(const Geometry& geometry) { return size_t(geometry.local_volume()) * 144; }
 
-  /// The same in another storage.
+  /// Returns the same propagator in another storage.
   Propagator converted(Precision precision) const;
   /// The same on another backend: contractions take propagators that lie on one.
   Propagator on(Backend backend) const;

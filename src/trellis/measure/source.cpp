@@ -32,7 +32,7 @@ void set_diagonal(SpinorField& field, const Coord& x, std::complex<double> value
   }
 }
 
-/// f(local coordinates) for all local sites.
+/// Calls f(local coordinates) for all local sites.
 void for_each_local_site(const Geometry& g, const std::function<void(const Coord&)>& f) {
   for_each_index(int(g.local_volume()), [&](int site) { f(site_coord(site, g.local())); });
 }

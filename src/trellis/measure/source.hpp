@@ -31,7 +31,7 @@ inline bool has_site(SourceSites sites, const Coord& x) {
   return sites == SourceSites::all || (x[0] % 2 == 0 && x[1] % 2 == 0 && x[2] % 2 == 0);
 }
 
-/// A zero field for the columns of a kind.
+/// Makes a zero field for the columns of a kind.
 SpinorField source_columns(const LatticePtr& lattice, SourceKind kind);
 SourceKind kind_of(const Source& source);
 

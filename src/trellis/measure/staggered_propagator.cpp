@@ -14,7 +14,7 @@ namespace trellis {
 namespace {
 constexpr int column_count = StaggeredPropagator::columns_per_propagator;
 
-/// f(position, canonical site) for all local sites.
+/// Calls f(position, canonical site) for all local sites.
 template <class F>
 void for_each_position(const SpinorField& field, const F& f) {
   const Geometry& g = field.geometry();
@@ -22,7 +22,7 @@ void for_each_position(const SpinorField& field, const F& f) {
                  [&](int site) { f(field.layout().position(site_coord(site, g.local())), size_t(site)); });
 }
 
-/// The columns of a source in the storage of the operator's fields.
+/// Returns the columns of a source in the storage of the operator's fields.
 SpinorField right_hand_side(const StaggeredMatrix& matrix, const Source& source) {
   TRELLIS_REQUIRE(kind_of(source) == SourceKind::colour_vector,
                   "a staggered quark needs a source of colour vectors");

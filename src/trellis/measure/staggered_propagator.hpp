@@ -30,7 +30,7 @@ class StaggeredPropagator {
   const std::string& description() const { return description_; }
   size_t bytes() const { return columns_.bytes(); }
 
-  /// This rank's part in the order [t, z, y, x][sink colour][source colour], 9 numbers a site.
+  /// Writes this rank's part in the order [t, z, y, x][sink colour][source colour], 9 numbers a site.
   void to_canonical(std::complex<double>* out) const;
   static StaggeredPropagator from_canonical(const LatticePtr& lattice, const std::complex<double>* in,
                                             const Coord& source_at, const BoundaryPhases& boundary);
@@ -59,7 +59,7 @@ std::vector<StaggeredPropagator> solve_staggered_propagators(const StaggeredMatr
                                                              const Source& source,
                                                              const MultiShiftSpec& spec);
 
-/// The sink smeared on every time slice (two_hop_smearing.hpp).
+/// Returns the propagator with its sink smeared on every time slice (two_hop_smearing.hpp).
 StaggeredPropagator sink_smeared(const StaggeredPropagator& S, const GaugeField& links,
                                  const GaussianSmearing& smearing);
 

@@ -18,10 +18,10 @@ struct DirectionHopTask {
   double x_scalar = 0.0;
 };
 
-/// The hops along single spatial directions, with the halos of these alone.
+/// It applies the hops along single spatial directions, with the halos of these alone.
 class DirectionHops {
  public:
-  /// For fields of colour vectors like `psi`.
+  /// Serves fields of colour vectors like `psi`.
   DirectionHops(const GaugeField& links, const SpinorField& psi)
       : links_(links, Precision::double_precision, 18, psi.spec().backend, psi.spec().lanes),
         stencil_{std::make_shared<HopStencil>(links_.layout_ptr(), 1)} {

@@ -19,7 +19,7 @@ double clover_log_determinant(const SpinorField& clover, int parity);
 struct TwistedInverse {
   SpinorField B, C;
 };
-/// Errors as of clover_inverse(). Collective.
+/// Throws what clover_inverse() throws. Collective.
 TwistedInverse twisted_clover_inverse(const SpinorField& clover, const WilsonParams& params);
 
 }  // namespace trellis

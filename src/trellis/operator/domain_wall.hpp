@@ -38,7 +38,7 @@ class DomainWallMatrix {
 
   /// out = T in on the sites of one parity, or T^dagger in; out and in may be the same.
   void apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T, bool is_dagger) const;
-  /// The same for the blocks of a range.
+  /// Does the same for the blocks of a range.
   void apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T, bool is_dagger,
                    const SiteRange& sites) const;
   /// out = T (H in), or x + coefficient T (H in)
@@ -69,7 +69,7 @@ class DomainWallMatrix {
 };
 using DomainWallMatrixPtr = std::shared_ptr<const DomainWallMatrix>;
 
-/// D5 on full fields.
+/// Applies D5 to full fields.
 class DomainWallOperator final : public LinearOperator {
  public:
   explicit DomainWallOperator(DomainWallMatrixPtr matrix) : matrix_{std::move(matrix)} {}

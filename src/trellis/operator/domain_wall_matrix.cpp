@@ -157,8 +157,8 @@ void DomainWallMatrix::apply_D_minus(SpinorField& out, const SpinorField& in) co
   }
 }
 
-/// Per real: a product 3 (multiplication and fma), the inverse 5, both 8; with complex coefficients 7,
-/// 11, 18.
+/// A real takes 3 flop for a product (multiplication and fma), 5 for the inverse and 8 for both; with complex
+/// coefficients these are 7, 11 and 18.
 double DomainWallMatrix::fifth_flops(FifthMatrix T) const {
   const bool is_complex = fifth_[index(T, false)].is_complex;
   switch (T) {

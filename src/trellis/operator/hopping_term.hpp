@@ -38,9 +38,9 @@ class TileNorms {
   explicit TileNorms(const SpinorField& field);
   TileNorms(const TileNorms&) = delete;
   TileNorms& operator=(const TileNorms&) = delete;
-  /// On several threads at once.
+  /// Several threads may call this at once.
   void add(const SiteRange& tile, const RawField& place);
-  /// Over all ranks.
+  /// Sums over all ranks.
   Coefficients values() const;
 
  private:

@@ -11,7 +11,7 @@ namespace trellis {
 /// a + i b. Works in place.
 void multiply_site_diagonal(SpinorField& out, const SpinorField& in, int parity, const SpinorField* clover,
                             std::complex<double> scalar, const SiteRange& sites);
-/// The same for all sites of the fields, without a clover term.
+/// Does the same for all sites of the fields, without a clover term.
 void multiply_chiral(SpinorField& out, const SpinorField& in, std::complex<double> scalar);
 
 }  // namespace trellis

@@ -25,7 +25,7 @@ void StaggeredOperator::multiply(SpinorField& out, const SpinorField& in, bool i
     matrix_->hopping().apply(out, parity, in, is_dagger ? -0.5 : 0.5, &in, matrix_->mass());
 }
 
-/// Per site: the hop, its factor 1/2 and the mass term.
+/// A site takes the hop, its factor 1/2 and the mass term.
 Cost StaggeredOperator::cost(int columns) const {
   const StaggeredHopping& hop = matrix_->hopping();
   const double volume = double(matrix_->lattice().volume());
@@ -72,7 +72,7 @@ void StaggeredSchur::multiply(SpinorField& out, const SpinorField& in, bool, Col
   sums.book(out, 0, 0);
 }
 
-/// Per even site: two hops with their factors 1/2 and the mass term.
+/// An even site takes two hops with their factors 1/2 and the mass term.
 Cost StaggeredSchur::cost(int columns) const {
   const StaggeredHopping& hop = matrix_->hopping();
   const double half = 0.5 * double(matrix_->lattice().volume());

@@ -19,7 +19,7 @@ class StaggeredMatrix {
   const StaggeredPhases& phases() const { return hopping_->phases(); }
   Precision precision() const { return hopping_->precision(); }
   const Lattice& lattice() const { return hopping_->lattice(); }
-  /// The same flavour in another storage; made once.
+  /// Returns the same flavour in another storage, which is made once.
   std::shared_ptr<const StaggeredMatrix> converted(Precision precision) const;
 
  private:
@@ -30,7 +30,7 @@ class StaggeredMatrix {
 };
 using StaggeredMatrixPtr = std::shared_ptr<const StaggeredMatrix>;
 
-/// M on full fields of colour vectors.
+/// Applies M to full fields of colour vectors.
 class StaggeredOperator final : public LinearOperator {
  public:
   explicit StaggeredOperator(StaggeredMatrixPtr matrix) : matrix_{std::move(matrix)} {}
@@ -86,7 +86,7 @@ class StaggeredSchur final : public SchurOperator {
  private:
   /// <in, out> is summed by the second hop, where that can.
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
-  /// On the sites of the other parity.
+  /// Returns a field on the sites of the other parity.
   SpinorField& workspace(int rhs) const;
   /// a D in + b x on the sites of a parity.
   Cost hop_plus_cost(int parity, int columns) const;

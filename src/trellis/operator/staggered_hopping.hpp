@@ -30,7 +30,7 @@ class StaggeredLinks {
                  bool is_unitary = true, const KernelChoice& choice = {},
                  BackLinks back_links = BackLinks::by_size);
 
-  /// The same kind of links from other fields, in all storages (molecular dynamics).
+  /// Takes the same kind of links from other fields, in all storages (molecular dynamics).
   void update(const GaugeField& U);
   void update(const GaugeField& fat, const GaugeField& long_links);
 
@@ -40,7 +40,7 @@ class StaggeredLinks {
   const KernelChoice& choice() const { return choice_; }
   std::shared_ptr<const HopLinks> near(Precision precision) const;
   std::shared_ptr<const HopLinks> far(Precision precision) const;  ///< null for naive links
-  /// Neighbours over distance 1 or 3 in the layout of a storage.
+  /// Returns the neighbours over distance 1 or 3 in the layout of a storage.
   HopStencilPtr stencil(Precision precision, int distance) const;
 
  private:
@@ -90,9 +90,9 @@ class StaggeredHopping {
                                               const StaggeredHopTask& to_out) const;
   /// Whether hops over so many right-hand sides can sum energies.
   bool sums_energies(int rhs) const;
-  /// The same with other factors on the legs (derivatives of D).
+  /// Does the same with other factors on the legs (derivatives of D).
   void apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in, double b) const;
-  /// Tables for apply(): factors of the one-site hops, and of the three-site hops (improved links).
+  /// Makes tables for apply(): factors of the one-site hops, and of the three-site hops (improved links).
   HopTables make_tables(const HopFactors& near, const HopFactors& far) const;
 
   const StaggeredLinksPtr& links() const { return links_; }
@@ -105,7 +105,7 @@ class StaggeredHopping {
   double flops_per_site() const { return links_->is_improved() ? improved_hop_flops : staggered_hop_flops; }
   /// Must-move bytes per output site of one hop over `rhs` right-hand sides: links, vectors in and out.
   double bytes_per_site(int rhs) const;
-  /// Messages and launches of one hop to the sites of a parity.
+  /// Returns the messages and launches of one hop to the sites of a parity.
   Cost hop_cost(int parity, int rhs) const;
 
  private:

@@ -39,7 +39,8 @@ struct HopFactors {
   using Factor = std::function<std::complex<double>(const Coord& x, int mu)>;  ///< global coordinates
   Factor forward, backward;
 };
-/// Those of the Dirac operator, times a coefficient: u and -conj(u); at distance 3 the products of three u.
+/// Returns the factors of the Dirac operator, times a coefficient: u and -conj(u); at distance 3 the products
+/// of three u.
 HopFactors dirac_factors(const StaggeredPhases& phases, const Coord& extents, int distance = 1,
                          double coefficient = 1.0);
 

@@ -60,7 +60,7 @@ class WilsonMatrix {
 
   /// Launches of A or A^-1 beside a hop.
   int diagonal_launches() const { return can_fuse_diagonal() ? 0 : 1; }
-  /// Of one A or A^-1, per site, and the bytes of its reals.
+  /// Returns the flops of one A or A^-1 at a site, and then the bytes of its reals.
   double diagonal_flops(bool is_inverse) const;
   double diagonal_bytes(bool is_inverse) const;
 
@@ -82,7 +82,7 @@ class WilsonMatrix {
 };
 using WilsonMatrixPtr = std::shared_ptr<const WilsonMatrix>;
 
-/// M on full fields.
+/// Applies M to full fields.
 class WilsonOperator final : public LinearOperator {
  public:
   explicit WilsonOperator(WilsonMatrixPtr matrix) : matrix_{std::move(matrix)} {}

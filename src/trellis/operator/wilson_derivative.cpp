@@ -150,9 +150,9 @@ void WilsonLinkDerivative::add_clover_part(LinkDerivative& G) {
   G.halo_is_stale();
 }
 
-/// Both spinors in and their pair out, the pair and the weights in, G in and out; with a clover term the pair
-/// in and the insertions in and out for each right-hand side, and once the links, the insertions and G in and
-/// out.
+/// Both spinors go in and their pair out, the pair and the weights in, and G in and out. With a clover term
+/// the pair goes in and the insertions in and out for each right-hand side, and once the links, the
+/// insertions and G go in and out.
 double WilsonLinkDerivative::bytes(int rhs) const {
   const double spinors = 2 * 24 * 8, pair = pair_slots * 24 * 8, derivative = 2 * 72 * 8, weights = 8 * 8,
                insertion = insertion_slots * 9 * 8, links = 72 * 8;

@@ -33,7 +33,7 @@ struct SolveCost : Cost {
   /// `fields` reads and writes of a field like `f` and `flops_per_real` operations on each of its reals, in
   /// so many launches for each parity, with so many global sums.
   void add_linear_algebra(const SpinorField& f, double fields, double flops_per_real, int launches, int sums);
-  /// Those of a field like `f` by norm_each(), which looks again at fields with columns that vanish.
+  /// Adds the norms of a field like `f` by norm_each(), which looks again at fields with columns that vanish.
   void add_norms(const SpinorField& f, const Coefficients& norms);
 };
 
@@ -52,7 +52,7 @@ struct SolveColumn {
   StopReason failure = StopReason::converged;
 };
 
-/// All right-hand sides of a solve, and the rules by which they stop.
+/// This has all right-hand sides of a solve, and the rules by which they stop.
 class SolveProgress {
  public:
   /// `tolerance` and `rule`: columns that are stuck (stagnation.hpp) stop.

@@ -89,8 +89,8 @@ void add(SolveReport& report, const SolveReport& part) {
 namespace {
 /// Shifts that are finished together: two columns share each link that is loaded.
 constexpr int columns_at_a_time = 2;
-/// Of a finishing solve: what the recursion left falls to the tolerance in one run, without a residual in
-/// double on the way.
+/// A finishing solve has this threshold: what the recursion left falls to the tolerance in one run, without a
+/// residual in double on the way.
 constexpr double finishing_threshold = 1e-4;
 
 /// Runs the recursion in double, then checks and finishes every shift by itself.

@@ -52,7 +52,7 @@ class ShiftedOperator final : public LinearOperator {
   double shift_;
 };
 
-/// A + shifts[i] on right-hand side i.
+/// It is A + shifts[i] on right-hand side i.
 class ShiftedColumns final : public LinearOperator {
  public:
   /// @pre A is square and not null; shifts are finite. Fields have as many columns as there are shifts.

@@ -10,7 +10,7 @@
 
 namespace trellis {
 
-/// Not for several threads at a time.
+/// Several threads may not use it at a time.
 class OperatorCopies {
  public:
   /// @pre A lives longer than this

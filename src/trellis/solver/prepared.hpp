@@ -19,7 +19,7 @@ class Prepared {
   virtual void require_belong_to(const LinearOperator& A) const = 0;
   /// The same for A, beginning with what is known of the operator before. Collective.
   virtual std::shared_ptr<const Prepared> updated(const LinearOperatorPtr& A) const = 0;
-  /// Bytes of this rank.
+  /// Returns the bytes of this rank.
   virtual size_t memory() const = 0;
 };
 

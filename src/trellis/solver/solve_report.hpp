@@ -43,11 +43,12 @@ struct SolveReport {
   std::vector<SolveStage> stages;
   double seconds = 0;
   Cost cost;  ///< of operators and linear algebra
-  /// Where asked for: after each iteration the largest |r| / |b| of the recursion (not the true residual).
+  /// Where it was asked for, this has the largest |r| / |b| of the recursion (not the true residual) after
+  /// each iteration.
   std::vector<double> history;
 
   double largest_residual() const;  ///< NaN if any is
-  /// This solve as a stage of another.
+  /// Returns this solve as a stage of another.
   SolveStage stage() const { return {method, iterations, largest_residual(), reason}; }
   /// Adds what a solve that this one went on from took.
   void continues(const SolveReport& before);
@@ -57,7 +58,7 @@ struct SolveReport {
   void add_columns(const SolveReport& others);
   double gflops() const { return seconds > 0 ? cost.flops / seconds * 1e-9 : 0.0; }
   double gbytes_per_second() const { return seconds > 0 ? cost.bytes / seconds * 1e-9 : 0.0; }
-  /// One line for logs.
+  /// Returns one line for logs.
   std::string summary() const;
 };
 

@@ -32,7 +32,7 @@ class SolverParameters {
   void take(const std::string& name, PreparedPtr& target) const;
   /// Throws BadArgument where it is missing.
   SolverSpec solver(const std::string& name) const;
-  /// Of a method that iterates.
+  /// The method iterates.
   template <class Spec>
   void take_limits(Spec& spec) const {
     take("tolerance", spec.tolerance);

@@ -25,7 +25,8 @@ struct SolveLimits {
   int max_iterations = 10000;
   bool records_history = false;
   bool fallback = true;
-  /// More than 0: so many iterations and no tolerance; such a solve never reports that it converged.
+  /// With a number above 0 a solve has so many iterations and no tolerance, and never reports that it
+  /// converged.
   int iterations = 0;
   /// Factors of the tolerance of each right-hand side; empty: 1. Solvers of a part of a system set them.
   std::vector<double> tightened = {};
@@ -43,9 +44,9 @@ class SolverSpec {
   const SolverRecipe* operator->() const { return recipe_.get(); }
   const SolverRecipe& operator*() const { return *recipe_; }
   SolveLimits limits() const;
-  /// The same solver with other limits.
+  /// Returns the same solver with other limits.
   SolverSpec limited(const SolveLimits& limits) const;
-  /// The same solver with another tolerance, and one that records SolveReport::history.
+  /// Returns the same solver with another tolerance, and then one that records SolveReport::history.
   SolverSpec with_tolerance(double tolerance) const;
   SolverSpec with_history() const;
 

@@ -22,7 +22,7 @@ inline constexpr StagnationRule unsure_method{800, 0.8};
 /// Conjugate gradients in low storage; in double they converge, however long a plateau lasts.
 inline constexpr StagnationRule low_storage_cg{2048, 0.95};
 
-/// The smallest residuals of one column, every 16 iterations.
+/// It keeps the smallest residuals of one column, every 16 iterations.
 class ResidualRecord {
  public:
   /// |r|^2 after one more iteration, in units of |b|^2.

@@ -20,7 +20,7 @@ class GaugeMonomial : public Monomial {
   GaugeAction S_;
   Precision dynamics_;
   ForceWorkspace workspace_;
-  /// Of forces in single precision.
+  /// This belongs to forces in single precision.
   struct Single {
     SinglePrecisionMap map;
     GaugeField links;

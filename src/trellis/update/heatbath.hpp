@@ -31,7 +31,7 @@ class Heatbath {
   void update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t trajectory);
 
   const HeatbathParams& params() const { return params_; }
-  /// Counted as in kernels/gauge/heatbath.hpp: of one update, per site.
+  /// Returns the flops of one update at a site, counted as in kernels/gauge/heatbath.hpp.
   double flops_per_site() const;
 
  private:

@@ -19,7 +19,7 @@ class HisqSmearing : public SmearedLinks {
   const GaugeField& at(const GaugeField& U) override;
   void pull_back(LinkDerivative& G) override;
 
-  /// Updated in place by at(). @pre at()
+  /// Returns links that at() updates in place. @pre at()
   StaggeredLinksPtr links(double epsilon);
   struct Sums {
     LinkDerivative of_fat, of_long;

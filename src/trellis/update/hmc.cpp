@@ -13,7 +13,7 @@
 namespace trellis {
 
 namespace {
-/// The largest |a - b| of two arrays of all ranks.
+/// Returns the largest |a - b| of two arrays of all ranks.
 double largest_difference(Communicator& communicator, const std::vector<double>& a,
                           const std::vector<double>& b) {
   double largest = 0;

@@ -74,7 +74,7 @@ class Hmc {
   Integrator integrator_;
 };
 
-/// The uniform number of an accept step.
+/// Returns the uniform number of an accept step.
 double metropolis_number(const HmcParams& params, uint32_t trajectory);
 
 }  // namespace trellis

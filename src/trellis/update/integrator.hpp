@@ -50,7 +50,7 @@ class Integrator {
   const std::vector<std::vector<ForceRecord>>& forces() const { return forces_; }
   void reset_records();
   PartCosts& costs() { return costs_; }
-  /// Where a force failed since the last reset_records().
+  /// Returns the links where a force failed since the last reset_records().
   FailedLinks& failed_links() { return failed_; }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace trellis {
 
-/// What keys the random numbers of one trajectory.
+/// The random numbers of one trajectory depend on these.
 struct TrajectoryKey {
   uint64_t seed = 0, stream = 0;
   uint32_t trajectory = 0;
@@ -31,7 +31,7 @@ class Monomial {
 
   /// Draws what stays fixed along a trajectory (pseudofermions), at the links where it begins. Collective.
   virtual void refresh(const GaugeField& U, const TrajectoryKey& key) = 0;
-  /// Its value at U. Collective.
+  /// Returns its value at U. Collective.
   virtual double action(const GaugeField& U) = 0;
   /// force += coefficient F (doc/conventions.md). Collective.
   virtual void add_force(AlgebraField& force, const GaugeField& U, double coefficient) = 0;

@@ -30,7 +30,7 @@ class SmearedLinks {
   int64_t& guarded_links() { return guarded_links_; }
 
  private:
-  /// Of forces in single precision.
+  /// This belongs to forces in single precision.
   struct Single {
     SinglePrecisionMap map;
     GaugeField thin;      ///< in single precision

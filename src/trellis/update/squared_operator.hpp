@@ -40,7 +40,7 @@ class SquaredOperator {
   /// G += the derivative of sum_k c_k X_k^dagger A X_k at fixed X_k. Collective.
   virtual void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                               const std::vector<double>& c) = 0;
-  /// Of one add_derivative, all ranks.
+  /// Returns the flops of one add_derivative on all ranks.
   virtual double derivative_flops(int fields) const = 0;
   /// Its must-move bytes, all ranks.
   virtual double derivative_bytes(int fields) const = 0;

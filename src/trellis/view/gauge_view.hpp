@@ -31,7 +31,7 @@ class GaugeView {
       : array_{raw}, tables_{tables}, blocks_ahead_{raw.blocks_ahead} {}
 
   TRELLIS_SITE_FN Position at(int block) const { return {block, 0}; }
-  /// The neighbour of p in direction mu, step +1 or -1.
+  /// Returns the neighbour of p in direction mu, for the step +1 or -1.
   TRELLIS_SITE_FN Position step(Position p, int mu, int step) const {
     const int leg = 2 * mu + (step > 0 ? 0 : 1);
     const int32_t entry = tables_.neighbours[size_t(p.block) * 8 + leg];

@@ -54,7 +54,7 @@ class HopLinkView {
  private:
   Array array_;
 };
-/// No links: for hops without a second distance.
+/// It has no links, for hops without a second distance.
 template <class Layout, class Storage>
 class HopLinkView<Layout, Storage, 0> {
  public:

@@ -147,7 +147,7 @@ TRELLIS_SITE_FN auto integer_vector(const ColorVectorView<Layout, Storage>& in, 
   return r;
 }
 
-/// A half spinor likewise.
+/// Does the same for a half spinor.
 template <class Real, class Pair>
 struct IntegerHalfSpinor {
   ColorPairs<Pair> s[2];

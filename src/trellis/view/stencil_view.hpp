@@ -13,7 +13,7 @@ struct Neighbour {
   bool crosses;   ///< lies across the edge of the sub-lattice: lanes move, phases apply
 };
 
-/// Per leg: the lane permutation, and the boundary phase in each lane.
+/// Each leg has the lane permutation, and the boundary phase in each lane.
 struct StencilLeg {
   const int32_t* permutation = nullptr;  ///< null where the direction is not split over lanes
   const double* phase_re = nullptr;      ///< [max_lanes]; null where the phase is 1 in every lane

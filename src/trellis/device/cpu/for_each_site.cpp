@@ -15,7 +15,7 @@ double horizontal_maximum(const Vector& v) {
 }
 }  // namespace
 
-/// Per eight terms: 2 operations for the maximum, 4 per bin for the split.
+/// Eight terms take 2 operations for the maximum, and 4 for each bin for the split.
 void TermBuffer::flush() {
   if (count_ == 0) return;
   while (count_ % width != 0) buffer_[count_++] = 0.0;

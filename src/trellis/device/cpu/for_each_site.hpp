@@ -30,7 +30,7 @@ void walk_in_shares(const SiteRange& range, const F& f) {
   });
 }
 
-/// f(block) for every block of the range.
+/// Calls f(block) for every block of the range.
 template <class F>
 void for_each_site(const SiteRange& range, const F& f) {
   walk_in_shares(range, [&](int begin, int end) { walk(range.list, begin, end, f); });

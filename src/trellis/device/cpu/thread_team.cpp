@@ -31,7 +31,7 @@ namespace trellis::cpu {
 namespace {
 
 constexpr int turns_between_looks = 32;  // at the clock; a microsecond or two
-// Seconds.
+// These are seconds.
 constexpr double awake = 1e-3;  // without work, where cores are free
 constexpr double awake_if_shared = 2e-5;
 constexpr double preempted = 3e-4;  // between two looks: something else had the core

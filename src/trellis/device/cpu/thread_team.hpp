@@ -19,7 +19,7 @@ void on_threads(int threads, const F& f) {
   run_on_threads([](const void* data, int thread, int of) { (*static_cast<const F*>(data))(thread, of); }, &f,
                  threads);
 }
-/// The same on thread_count() of them.
+/// Does the same on thread_count() of them.
 template <class F>
 void on_threads(const F& f) {
   on_threads(thread_count(), f);

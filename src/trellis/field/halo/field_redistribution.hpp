@@ -29,9 +29,9 @@ class FieldRedistribution {
   /// lattice.
   FieldRedistribution(const SiteField& like, const std::vector<int>& few_ranks, Coord few_grid = {});
 
-  /// The lattice on the few ranks; null on others.
+  /// Returns the lattice on the few ranks, and null on others.
   const LatticePtr& few_lattice() const { return few_lattice_; }
-  /// A zero field there; null on other ranks.
+  /// Makes a zero field there; returns null on other ranks.
   std::unique_ptr<SiteField> make_few() const;
 
   // Collective over all ranks. `few` is null on ranks that are none of the few.

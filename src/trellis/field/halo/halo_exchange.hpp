@@ -16,7 +16,7 @@ namespace trellis {
 
 class HaloExchange {
  public:
-  /// For fields of the kind of `like`: layout, subset, storage, backend, reals and slots. Collective.
+  /// Serves fields of the kind of `like`: layout, subset, storage, backend, reals and slots. Collective.
   HaloExchange(const SiteField& like, HaloShape shape);
   /// With ghosts that are known already, from an exchange of other fields of this layout.
   HaloExchange(const SiteField& like, SiteHaloPtr sites);
@@ -29,7 +29,7 @@ class HaloExchange {
   void start(const SiteField& field);
   /// Waits; the ghosts are then complete, until the next start().
   void finish();
-  /// Both at once.
+  /// Does both at once.
   void exchange(const SiteField& field);
 
   /// Ghost k lies in block k / lanes, lane k % lanes, stored as the field's sites are. Ghosts in walls are

@@ -12,7 +12,7 @@ void dispatch_on_host(Precision precision, int lanes, F&& f) {
   });
 }
 
-/// The same for kernels in double only.
+/// Does the same for kernels that exist in double only.
 template <class F>
 void dispatch_on_host(int lanes, F&& f) {
   dispatch_on_host(Precision::double_precision, lanes, [&]<class Layout, class Storage>() {

@@ -55,7 +55,7 @@ void add_on_host(LinkDerivative& target, const LatticePtr& lattice, int lanes, F
   detail::add_sum_of_host(target, sum);
 }
 
-/// The same for a sum of many steps.
+/// Does the same for a sum of many steps.
 class HostDerivative {
  public:
   /// Begins a sum for the links V, of which `on_host` is V itself or the image on the host.

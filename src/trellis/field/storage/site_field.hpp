@@ -34,14 +34,14 @@ struct FieldSpec {
 
 class SiteField {
  public:
-  /// A zero field. @pre rhs, slices and reals at least 1
+  /// Makes a zero field. @pre rhs, slices and reals at least 1
   SiteField(LatticePtr lattice, FieldSpec spec = {});
   SiteField(const SiteField& other);
   SiteField& operator=(const SiteField& other);
   SiteField(SiteField&&) = default;
   SiteField& operator=(SiteField&&) = default;
 
-  /// A zero field of the same kind.
+  /// Makes a zero field of the same kind.
   static SiteField like(const SiteField& other) { return SiteField(other.lattice_, other.spec_); }
 
   const LatticePtr& lattice_ptr() const { return lattice_; }

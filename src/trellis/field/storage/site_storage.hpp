@@ -16,9 +16,9 @@ struct SiteStorage {
 
   /// Reals of an object in memory: fixed point in the CPU layout keeps pairs.
   int stored_reals() const;
-  /// Blocks in memory: in GPU layouts whole warps.
+  /// So many blocks lie in memory: in GPU layouts whole warps.
   int stored_blocks() const;
-  /// Bytes of the reals and of the scales, each a multiple of 64; scales follow reals.
+  /// Reals and scales take so many bytes, each a multiple of 64; scales follow reals.
   size_t data_bytes() const;
   size_t scale_bytes() const;
   size_t bytes() const { return data_bytes() + scale_bytes(); }

@@ -29,7 +29,7 @@ class ComplexFifthDimension {
     });
   }
 
-  /// All slices of one block and right-hand side.
+  /// Computes all slices of one block and right-hand side.
   TRELLIS_SITE_FN void operator()(int block, int rhs) const {
     const int first = rhs * order_.slices;
     Spinor<Real> z[largest_Ls];
@@ -50,7 +50,7 @@ class ComplexFifthDimension {
     return {Real(z.re), Real(z.im)};
   }
 
-  /// z from y, in its place.
+  /// Computes z from y, in its place.
   template <int chirality>
   TRELLIS_SITE_FN void recur(Spinor<Real> (&z)[largest_Ls]) const {
     const Spinor<Real>& end = z[order_.slice(-1, chirality)];

@@ -49,7 +49,7 @@ struct SliceOrder {
     if (i < 0) i = slices - 1;
     return (chirality == 0) != is_dagger ? i : slices - 1 - i;
   }
-  /// The number of slice s.
+  /// Returns the number of slice s.
   TRELLIS_SITE_FN int number(int s, int chirality) const { return slice(s, chirality); }
 };
 
@@ -65,7 +65,7 @@ void gather_coefficients(Number (&to)[2][largest_Ls][6], const FifthDimensionCal
     }
 }
 
-/// With real coefficients.
+/// The coefficients are real.
 template <class Layout, class Storage>
 class FifthDimension {
  public:

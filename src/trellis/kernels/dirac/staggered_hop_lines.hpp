@@ -54,7 +54,7 @@ class StaggeredHopLines {
         bytes_of_vectors_{size_t(call.slots) * 6 * Layout::lanes *
                           sizeof(typename StorageTraits<Storage>::element)} {}
 
-  /// How far links ask ahead by themselves.
+  /// Links ask so far ahead by themselves.
   static constexpr int blocks_ahead = HopLegLinks<Layout, Storage, NearReals>::blocks_ahead;
 
   size_t bytes_of_block() const {

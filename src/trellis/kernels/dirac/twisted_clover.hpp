@@ -103,7 +103,7 @@ class TwistedCloverInverse {
 
 template <class Layout, class Storage>
 void launch_twisted_clover(const TwistedCloverCall& call, const SiteRange& sites);
-/// On the CPU in double only.
+/// It exists on the CPU in double only.
 template <class Layout, class Storage>
 void launch_twisted_clover_inverse(const RawField& B, const RawField& C, const RawField& A, double mu,
                                    const SiteRange& sites);

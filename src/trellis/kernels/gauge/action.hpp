@@ -37,7 +37,7 @@ TRELLIS_SITE_FN auto action_staples(const View& U, Position x, int mu, double c0
   return sum;
 }
 
-/// Per site. Bytes: all links in, 32 components in and out.
+/// The numbers are those of a site. The bytes are all links in, and 32 components in and out.
 inline constexpr KernelCost plaquette_force_cost{4 * (staple_sum_flops + 18 + 198 + 30), (72 + 64) * 8};
 
 struct GaugeForceCall {

@@ -8,7 +8,8 @@
 
 namespace trellis {
 
-/// Per site. Drift: exponential and a product. Projection: product, components, sum.
+/// The numbers are those of a site. A drift takes exponential and a product; a projection takes product,
+/// components and sum.
 inline constexpr KernelCost drift_cost{4 * (exponential_flops + 198 + 8), (2 * 72 + 32) * 8};
 inline constexpr KernelCost projection_cost{4 * (198 + 14 + 16), (2 * 72 + 2 * 32) * 8};
 

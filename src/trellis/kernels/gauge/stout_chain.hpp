@@ -37,7 +37,7 @@ inline constexpr KernelCost stout_chain_link_cost{
 inline constexpr KernelCost stout_chain_staples_cost{6 * (7 * 198 + 8 * 162 + 4 * 27 + 12 * 18),
                                                      4 * (18 + 9 + 9 + 2 * 18) * 8};
 
-/// Both parts.
+/// This is the sum of both parts.
 inline constexpr KernelCost stout_chain_cost{stout_chain_link_cost.flops + stout_chain_staples_cost.flops,
                                              stout_chain_link_cost.bytes + stout_chain_staples_cost.bytes};
 

@@ -7,7 +7,7 @@
 
 namespace trellis {
 
-/// Per site, all four directions.
+/// The numbers are those of a site, for all four directions.
 inline constexpr KernelCost stout_cost{6 * (7 * 198 + 6 * 18) + 4 * (2 * 198 + 24 + exponential_flops),
                                        2 * 72 * 8};
 

@@ -42,7 +42,7 @@ class CombineAtSite {
     typename Kernel::Real r[N];
     Kernel::template combine<is_complex>(out_, x_, y_, has_y_, a_, b_, block, slot_, r);
   }
-  /// The same, with |out|^2.
+  /// Does the same, and returns |out|^2.
   TRELLIS_SITE_FN typename Kernel::Term with_norm(int block) const {
     typename Kernel::Real r[N];
     Kernel::template combine<is_complex>(out_, x_, y_, has_y_, a_, b_, block, slot_, r);
@@ -124,7 +124,7 @@ class UpdateAtSite {
   double alpha_, beta_;
 };
 
-/// The same for any number of reals.
+/// Does the same for any number of reals.
 template <class Layout, class Storage, bool is_complex>
 class CombineAnyAllSlots {
  public:

@@ -136,7 +136,7 @@ class SubtractAtSite {
     typename Kernel::Left left;
     Kernel::subtract(w_, x_, count_, a_, site, slot_, left);
   }
-  /// The same, with |w|^2 behind it.
+  /// Does the same, and returns |w|^2 behind it.
   TRELLIS_SITE_FN typename Kernel::Term with_norm(int site) const {
     typename Kernel::Left left;
     Kernel::subtract(w_, x_, count_, a_, site, slot_, left);

@@ -32,7 +32,8 @@ class Eigenvectors final : public Prepared {
   void require_belong_to(const LinearOperator& A) const override;
   /// They have the lattice, parity and slices of A's fields, in whatever storage. @pre count() >= 1
   bool are_like_fields_of(const LinearOperator& A) const;
-  /// As many modes of A, searched from mixtures of these to the same tolerance and kept in the same storage.
+  /// Returns as many modes of A, which are searched from mixtures of these to the same tolerance and kept in
+  /// the same storage.
   PreparedPtr updated(const LinearOperatorPtr& A) const override;
 };
 

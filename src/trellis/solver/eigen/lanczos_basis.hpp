@@ -29,7 +29,7 @@ class LanczosBasis {
   void extend(const ChebyshevFilter* filter);
   /// The basis becomes its `keep` best Ritz vectors (largest Ritz values).
   void restart(int keep);
-  /// Of the filtered operator, ascending.
+  /// Returns those of the filtered operator, ascending.
   std::vector<double> ritz_values() const { return diagonalise(matrix_).values; }
   int size() const { return int(basis_.size()); }
   const Vectors& vectors() const { return basis_; }

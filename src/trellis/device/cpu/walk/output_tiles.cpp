@@ -19,7 +19,7 @@ constexpr size_t tile_bytes = size_t(128) << 10;
 /// Fields that the caches can hold are not streamed past them.
 constexpr size_t smallest_streamed_set = size_t(32) << 20;
 
-/// Blocks of a tile.
+/// A tile has so many blocks.
 int blocks_of_tile(const TiledField& field) {
   return int(std::max<size_t>(1, tile_bytes / field.block_bytes));
 }
@@ -33,7 +33,7 @@ int end_of_tile(const SiteRange& sites, int begin, int end, int of_tile, bool st
   return next;
 }
 
-/// Memory for one tile of this thread.
+/// It holds memory for one tile of this thread.
 class TileBuffer {
  public:
   char* of(size_t bytes) {

@@ -32,7 +32,7 @@ inline void claim_lines(const void* data, size_t bytes) {
   for (size_t i = 0; i < bytes; i += cache_line) __builtin_prefetch(lines + i, 1);
 }
 
-/// What a launch touches: of a block, and on the whole lattice of this rank.
+/// A launch touches so much of a block, and on the whole lattice of this rank.
 struct Traffic {
   size_t bytes_of_block = 0;
   LaunchSubject whole = {};
@@ -122,7 +122,7 @@ void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, La
   });
 }
 
-/// reduce_sites(), likewise.
+/// Does the same for reduce_sites().
 template <size_t N, class Bring, class Make>
 void reduce_sites_read_ahead(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials,
                              const Bring& bring, const Make& make, ExactSum* sums) {

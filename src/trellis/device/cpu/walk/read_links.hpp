@@ -39,7 +39,7 @@ class LinksAround {
   Traffic traffic_;
 };
 
-/// The links of the staples of direction mu, and the link itself.
+/// These are the links of the staples of direction mu, and the link itself.
 template <class Layout, class Storage>
 class LinksOfStaples {
  public:
@@ -102,7 +102,7 @@ void for_each_site_of_links(const Call& call, const SiteRange& range, const Make
   const LinksAround<Layout, Storage> links(call, Reach::around);
   for_each_site_asking(range, links.traffic(), links, to_next, make);
 }
-/// reduce_sites(), likewise.
+/// Does the same for reduce_sites().
 template <size_t N, class Layout, class Storage, class Call, class Kernel>
 void reduce_sites_of_links(const Call& call, Reach reach, const SiteRange& range, const Kernel& kernel,
                            ExactSum* sums) {
