@@ -69,7 +69,7 @@ TRELLIS_SITE_FN float larger_magnitude(float largest, float x) {
   return bits_as_float(a > b ? a : b);
 }
 
-/// The type of a pair: re in the lower 16 bits, im in the upper ones.
+/// A pair has this type: re lies in the lower 16 bits, and im in the upper ones.
 template <class R>
 struct PairOf {
   using type = int32_t;
@@ -341,7 +341,7 @@ TRELLIS_SITE_FN Lanes<int32_t, W, false> float_as_bits(const Lanes<float, W, fal
   return {float_as_bits(x.lo), float_as_bits(x.hi)};
 }
 
-/// W pairs in a row, 4 W byte aligned.
+/// W pairs lie in a row, 4 W byte aligned.
 template <int W>
 TRELLIS_SITE_FN Lanes<int32_t, W, true> load_pair(const int16_t* p, Lanes<int32_t, W, true>*) {
   Lanes<int32_t, W, true> a;

@@ -39,7 +39,7 @@ TRELLIS_SITE_FN uint16_t narrowed(float x) {
 }
 }  // namespace detail
 
-/// A stored number.
+/// This is a stored number.
 struct Float16 {
   uint16_t bits;
 

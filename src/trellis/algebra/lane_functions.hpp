@@ -5,7 +5,7 @@
 
 namespace trellis {
 
-/// Largest lane count of any instantiation: sizes of permutation tables.
+/// No instantiation has more lanes, so that tables of permutations have this size.
 inline constexpr int max_lanes = 16;
 
 TRELLIS_SITE_FN float square_root(float x) { return sqrtf(x); }
@@ -148,7 +148,7 @@ TRELLIS_SITE_FN Lanes<To, W> convert_register(const Lanes<T, W, true>& a) {
 }
 }  // namespace detail
 
-/// Conversion of all lanes, To in {float, double}.
+/// Converts all lanes, To in {float, double}.
 template <class To, class T, int W, bool fits>
 TRELLIS_SITE_FN Lanes<To, W> convert_lanes(const Lanes<T, W, fits>& a) {
   constexpr bool result_fits = W * int(sizeof(To)) <= native_vector_bytes;

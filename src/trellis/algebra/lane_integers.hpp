@@ -7,7 +7,7 @@ namespace trellis {
 
 TRELLIS_SITE_FN uint64_t shift_left(uint64_t a, int bits) { return a << bits; }
 TRELLIS_SITE_FN uint64_t shift_right(uint64_t a, int bits) { return a >> bits; }
-/// The full product of the lower 32 bits.
+/// Returns the full product of the lower 32 bits.
 TRELLIS_SITE_FN uint64_t multiply_32(uint64_t a, uint64_t b) { return (a & 0xffffffffu) * (b & 0xffffffffu); }
 TRELLIS_SITE_FN uint64_t bits_of(double x) {
   uint64_t bits;
@@ -227,7 +227,7 @@ using LaneInteger = typename LaneTypesOf<R>::Integer;
 template <class R>
 using MaskOf = typename LaneTypesOf<R>::Mask;
 
-/// Integers of a block's lanes from memory.
+/// Reads the integers of a block's lanes from memory.
 template <class R>
 TRELLIS_SITE_FN LaneInteger<R> load_integers(const int64_t* p) {
   if constexpr (RealTraits<R>::width == 1)

@@ -7,7 +7,7 @@
 
 namespace trellis {
 
-/// The nearest integer, ties to even. @pre |x| < 2^51
+/// Returns the nearest integer, ties to even. @pre |x| < 2^51
 template <class R>
 TRELLIS_SITE_FN R nearest_integer(const R& x) {
   const R magic(0x1.8p52);
@@ -39,7 +39,7 @@ inline constexpr double ln2_low = 0x1.ef35793c76730p-45;
 
 }  // namespace detail
 
-/// e^x. 0 below -708 (no subnormal results), infinity above 709.
+/// Returns e^x, which is 0 below -708 (no subnormal results) and infinity above 709.
 template <class R>
 TRELLIS_SITE_FN R exponential(const R& x) {
   constexpr double exp_terms[] = {1.0 / 2,         1.0 / 6,          1.0 / 24,

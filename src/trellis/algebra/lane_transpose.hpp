@@ -8,7 +8,7 @@
 namespace trellis {
 
 namespace detail {
-/// Lane i of the first with lane i ^ bit of the second, where they differ in that bit.
+/// Exchanges lane i of the first with lane i ^ bit of the second, where they differ in that bit.
 template <int bit, class T, int W, int... I>
 TRELLIS_SITE_FN void exchange_lanes(Lanes<T, W, true>& a, Lanes<T, W, true>& b,
                                     std::integer_sequence<int, I...>) {

@@ -83,7 +83,7 @@ struct Lanes<T, W, true> {
   friend TRELLIS_SITE_FN Lanes operator-(Lanes a) { return Lanes(-a.v); }
 };
 
-/// A vector wider than a register: two halves.
+/// A vector wider than a register consists of two halves.
 template <class T, int W>
 struct Lanes<T, W, false> {
   using Half = Lanes<T, W / 2>;
@@ -178,7 +178,7 @@ struct LaneRealOf<T, 1> {
 template <class T, int W>
 using LaneReal = typename LaneRealOf<T, W>::type;
 
-/// Scalar type and lane count of a kernel's arithmetic type.
+/// A kernel's arithmetic type has this scalar type and lane count.
 template <class R>
 struct RealTraits {
   using scalar = typename R::value_type;

@@ -62,19 +62,20 @@ TRELLIS_SITE_FN std::array<I, 4> philox(const std::array<I, 4>& counter, RandomK
   return c;
 }
 
-/// The random numbers of a site (of W sites) for one purpose and trajectory. R: double or Lanes<double, W>.
+/// It draws the random numbers of a site (of W sites) for one purpose and trajectory. R is double or
+/// Lanes<double, W>.
 template <class R>
 class SiteRandom {
  public:
   using I = LaneInteger<R>;
 
-  /// site: index in the whole lattice, below 2^48. purpose below 2^16.
+  /// The site is an index in the whole lattice, below 2^48, and the purpose is below 2^16.
   TRELLIS_SITE_FN SiteRandom(RandomKey key, RandomPurpose purpose, uint32_t trajectory, const I& site)
       : key_{key},
         counter_{site & I(0xffffffffu), shift_right(site, 32) | I(uint64_t(purpose) << 16),
                  I(uint64_t(trajectory)), I(0)} {}
 
-  /// The four words of a draw.
+  /// Returns the four words of a draw.
   TRELLIS_SITE_FN std::array<I, 4> words(uint32_t draw) const {
     std::array<I, 4> counter = counter_;
     counter[3] = I(uint64_t(draw));
@@ -85,14 +86,15 @@ class SiteRandom {
     const std::array<I, 4> w = words(draw);
     return {uniform(w[0], w[1]), uniform(w[2], w[3])};
   }
-  /// Two independent normal numbers of unit variance (Box and Muller 1958); at most 8.6 in absolute value.
+  /// Returns two independent normal numbers of unit variance (Box and Muller 1958), which are at most 8.6 in
+  /// absolute value.
   TRELLIS_SITE_FN std::array<R, 2> gaussian_pair(uint32_t draw) const {
     const std::array<R, 2> u = uniform_pair(draw);
     const R radius = square_root(R(-2.0) * logarithm(u[0]));
     const SinCos<R> angle = sin_cos_2pi(u[1]);
     return {radius * angle.cos, radius * angle.sin};
   }
-  /// +1 or -1.
+  /// Returns +1 or -1.
   TRELLIS_SITE_FN R z2(uint32_t draw) const { return sign(words(draw)[0], 31); }
   /// 1, i, -1 or -i: i^k with k the upper two bits of word 0.
   TRELLIS_SITE_FN Complex<R> z4(uint32_t draw) const {

@@ -27,7 +27,7 @@ TRELLIS_SITE_FN Complex<R> add_signed_i(const Complex<R>& a, const R& sign, cons
   return {fnma(sign, b.im, a.re), fma(sign, b.re, a.im)};
 }
 
-/// The four spin components of one colour, and two after projection.
+/// One colour has four spin components, and two after projection.
 template <class R>
 struct SpinColumn {
   Complex<R> s[Ns];
@@ -37,7 +37,7 @@ struct HalfColumn {
   Complex<R> s[2];
 };
 
-/// The upper two spin components of (1 + sign gamma_mu) psi, one colour; 4 flop.
+/// Returns the upper two spin components of (1 + sign gamma_mu) psi for one colour; 4 flop.
 template <int mu, class R>
 TRELLIS_SITE_FN HalfColumn<R> project(const SpinColumn<R>& psi, const R& sign, const R& opposite) {
   if constexpr (mu == 0)
@@ -50,7 +50,7 @@ TRELLIS_SITE_FN HalfColumn<R> project(const SpinColumn<R>& psi, const R& sign, c
     return {{add_signed(psi.s[0], sign, psi.s[2]), add_signed(psi.s[1], sign, psi.s[3])}};
 }
 
-/// The upper two spin components of (1 + sign gamma_mu) psi; 12 flop.
+/// Returns the upper two spin components of (1 + sign gamma_mu) psi; 12 flop.
 template <int mu, class R>
 TRELLIS_SITE_FN HalfSpinor<R> project(const Spinor<R>& psi, const R& sign) {
   HalfSpinor<R> h;

@@ -5,7 +5,8 @@
 
 namespace trellis {
 
-/// Haar measure: Gram and Schmidt on two rows of normal complex numbers, draws first_draw .. first_draw + 5.
+/// Draws by Haar's measure: Gram and Schmidt act on two rows of normal complex numbers, which are the draws
+/// first_draw .. first_draw + 5.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> random_su3(const SiteRandom<R>& random, uint32_t first_draw) {
   ColorMatrix<R> U;

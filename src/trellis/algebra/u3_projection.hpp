@@ -7,7 +7,7 @@
 
 namespace trellis {
 
-/// Eigenvalues, and eigenvectors as columns.
+/// A hermitian matrix has these eigenvalues, and these eigenvectors as columns.
 template <class R>
 struct Eigensystem {
   R values[Nc];

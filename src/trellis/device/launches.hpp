@@ -28,7 +28,7 @@ size_t launch_chunk_bytes(Backend backend);
 /// How many parts a launch's scratch memory has, one for each of the threads that work at a time: of all
 /// `slices`, which may be fewer.
 int scratch_parts(Backend backend, int slices);
-/// A number of blocks that kernels access together, at least `blocks`: whole warps on a GPU.
+/// Returns a number of blocks that kernels access together, at least `blocks`: whole warps on a GPU.
 int whole_groups(Backend backend, int blocks);
 
 }  // namespace trellis

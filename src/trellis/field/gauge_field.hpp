@@ -11,7 +11,7 @@
 
 namespace trellis {
 
-/// One link, row-major 3x3.
+/// A link is a row-major 3x3 matrix.
 using Link = std::array<std::complex<double>, 9>;
 
 class GaugeField {

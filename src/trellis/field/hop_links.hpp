@@ -72,8 +72,8 @@ class HopLinks {
   std::vector<int32_t> origins_[2];
 };
 
-/// Largest deviation of a link, on any rank, from SU(3): |(U U^dagger - 1)_ij| and |third row - conj(first x
-/// second)|. Collective.
+/// Returns the largest deviation of a link, on any rank, from SU(3): |(U U^dagger - 1)_ij| and |third row -
+/// conj(first x second)|. Collective.
 double largest_su3_violation(const GaugeField& U);
 /// The same from U(3): the phase of the determinant is free.
 double largest_u3_violation(const GaugeField& U);

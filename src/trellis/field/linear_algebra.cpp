@@ -23,7 +23,7 @@ void dispatch_field(const SpinorField& x, F&& f) {
   dispatch(x.spec().backend, x.precision(), x.layout().lanes(), f);
 }
 
-/// Coefficients of right-hand sides as [slot][re, im].
+/// Returns the coefficients of right-hand sides as [slot][re, im].
 std::vector<double> interleaved(const SpinorField& field, const Coefficients& a) {
   std::vector<double> r;
   for (const double c : a)

@@ -46,7 +46,7 @@ Coefficients norm_each(const SpinorField& x);
 ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y);
 /// Re <x, y> per right-hand side
 Coefficients real_dot_each(const SpinorField& x, const SpinorField& y);
-/// Summed over right-hand sides.
+/// Sums over right-hand sides.
 double norm2(const SpinorField& x);
 std::complex<double> dot(const SpinorField& x, const SpinorField& y);
 

@@ -11,7 +11,7 @@ namespace trellis {
 namespace {
 using Matrix = ColorMatrix<double>;
 
-/// Sum of |M_ij|^2 off the diagonal.
+/// Returns the sum of |M_ij|^2 off the diagonal.
 double off_diagonal(const Matrix& M) {
   double sum = 0;
   for (int i = 0; i < Nc; ++i)
@@ -29,7 +29,7 @@ void rotate_columns(Matrix& M, int p, int q, double c, double s, const Complex<d
   }
 }
 
-/// Eigenvectors (columns) of a hermitian matrix by Jacobi rotations.
+/// Finds the eigenvectors (columns) of a hermitian matrix by Jacobi rotations.
 Matrix eigenvectors(Matrix H) {
   Matrix Z = identity_matrix<double>();
   for (int sweep = 0; sweep < 30 && off_diagonal(H) > 1e-33; ++sweep)

@@ -8,7 +8,7 @@
 namespace trellis {
 
 using FieldList = std::vector<const SpinorField*>;
-/// One number for each field and right-hand side of w, [field][rhs].
+/// There is one number for each field and right-hand side of w, [field][rhs].
 using FieldCoefficients = std::vector<ComplexCoefficients>;
 
 /// conj(x_j) . w. Each field is read once, and w about once for sixteen of them.
@@ -23,7 +23,7 @@ Coefficients subtract_each_norm2(SpinorField& w, const FieldCoefficients& c, con
 /// Launches of one such pass for each parity, over `count` fields like `field`.
 int launches_of(const SpinorField& field, const SpinorField& w, size_t count);
 
-/// The first `count` fields of a list.
+/// Returns the first `count` fields of a list.
 FieldList first_of(const std::vector<SpinorField>& fields, size_t count);
 
 }  // namespace trellis

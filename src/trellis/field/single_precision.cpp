@@ -24,7 +24,7 @@ void gather(To* out, int to_lanes, const From* in, int from_lanes, int rows, con
   }
 }
 
-/// 16 single lanes from two blocks of 8 double ones.
+/// Makes 16 single lanes from two blocks of 8 double ones.
 void narrow(float* out, const double* in, int rows, const LaneOrigin& origin) {
   const double* const first = in + size_t(origin.block[0]) * size_t(rows * 8);
   const double* const second = in + size_t(origin.block[1]) * size_t(rows * 8);
@@ -32,7 +32,7 @@ void narrow(float* out, const double* in, int rows, const LaneOrigin& origin) {
   for (int r = 0; r < rows; ++r)
     narrow_lanes(Eight::load(first + r * 8), Eight::load(second + r * 8), origin.place).store(out + r * 16);
 }
-/// 8 double lanes from one block of 16 single ones.
+/// Makes 8 double lanes from one block of 16 single ones.
 template <bool adds>
 void widen(double* out, const float* in, int rows, const LaneOrigin& origin) {
   const float* block = in + size_t(origin.block[0]) * size_t(rows * 16);

@@ -9,7 +9,7 @@
 namespace trellis {
 
 namespace {
-/// f.operator()<Layout, Storage>() for fields of algebra elements.
+/// Calls f.operator()<Layout, Storage>() for fields of algebra elements.
 template <class F>
 void dispatch_algebra(const AlgebraField& P, F&& f) {
   require_double(P.precision());

@@ -9,7 +9,8 @@
 
 namespace trellis {
 
-/// Weights of the link and of each path of 3, 5 and 7 links, and of each straight path of 5 links (Lepage).
+/// These are the weights of the link and of each path of 3, 5 and 7 links, and of each straight path of 5
+/// links (Lepage).
 struct FatCoefficients {
   double one_link = 1, three_link = 0, five_link = 0, seven_link = 0, lepage = 0;
 };
@@ -42,7 +43,7 @@ class HisqLinks {
  public:
   explicit HisqLinks(const GaugeField& U);
 
-  /// The links of one-site hops for a flavour with Naik epsilon: X + (epsilon / 8) W.
+  /// Returns the links of one-site hops for a flavour with Naik epsilon: X + (epsilon / 8) W.
   GaugeField fat(double epsilon = 0) const;
   const GaugeField& long_field() const { return long_; }
   const GaugeField& projected() const { return W_; }

@@ -30,7 +30,7 @@ struct PlaneTables {
   }
 };
 
-/// The planes (mu < nu) in order.
+/// Makes the tables of the planes (mu < nu) in order.
 inline void make_plane_tables(std::deque<PlaneTables>& planes, const GaugeField& U) {
   planes.clear();
   for (int mu = 0; mu < Nd; ++mu)

@@ -22,7 +22,7 @@ class ScidacChecksum {
   uint32_t sums_[2] = {0, 0};
 };
 
-/// NERSC archive: the sum, modulo 2^32, of all 32-bit words of the data.
+/// The checksum of the NERSC archive is the sum, modulo 2^32, of all 32-bit words of the data.
 class NerscChecksum {
  public:
   void add(const std::byte* data, size_t bytes, ByteOrder order);
@@ -37,7 +37,7 @@ class NerscChecksum {
 ///   sum29 = xor_k rotl(w, k mod 29),  sum31 = xor_k rotl(w, k mod 31).
 class MilcChecksum {
  public:
-  /// first_word: index in the data of the first of these words.
+  /// first_word is the index in the data of the first of these words.
   void add(const std::byte* data, size_t bytes, int64_t first_word, ByteOrder order);
   void merge(Communicator& communicator);
   uint32_t sum29() const { return sums_[0]; }

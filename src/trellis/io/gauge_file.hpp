@@ -43,7 +43,7 @@ struct FileReport {
   std::vector<ChecksumReport> checksums;
   std::vector<ValueReport> values;
   std::vector<std::string> warnings;
-  /// Texts of the file's header: NERSC keys, or LIME record types ("ildg-data-lfn", "xlf-info", ...).
+  /// The file's header has these texts: NERSC keys, or LIME record types ("ildg-data-lfn", "xlf-info", ...).
   std::vector<std::pair<std::string, std::string>> metadata;
   bool ok() const;  ///< no check failed (missing checksums do not count)
 };
@@ -82,7 +82,7 @@ struct WriteOptions {
   std::string ensemble_label;     ///< NERSC
   std::string date;               ///< NERSC, SciDAC, MILC; no clock is read: equal fields give equal files
   std::string user_xml;           ///< SciDAC record XML
-  /// ILDG and SciDAC: further records (type, text), written before the data.
+  /// ILDG and SciDAC files get these further records (type, text) before the data.
   std::vector<std::pair<std::string, std::string>> extra_records;
 };
 

@@ -101,7 +101,7 @@ Handle memory_type_for(const Handle& stored, Type type) {
   return result;
 }
 
-/// Extents of the array, then those of an array type.
+/// Returns the extents of the array, then those of an array type.
 Dims dims_of(hid_t dataset) {
   const Handle space(H5Dget_space(dataset), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(space.get());

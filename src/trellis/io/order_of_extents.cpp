@@ -14,7 +14,7 @@ namespace trellis::io {
 
 namespace {
 
-/// The other orders of these extents, with those that the file states in their places.
+/// Returns the other orders of these extents, with those that the file states in their places.
 std::vector<Coord> other_orders(const Coord& lattice, const std::array<bool, 4>& is_stated) {
   Coord order = lattice;
   std::sort(order.begin(), order.end());

@@ -17,7 +17,7 @@ namespace trellis::io {
 /// No rank moves more bytes than this in one call (MPI counts in int).
 inline constexpr int64_t largest_step = int64_t(1) << 30;
 
-/// A contiguous part of a file.
+/// This is a contiguous part of a file.
 struct Piece {
   int64_t offset;
   int64_t bytes;
@@ -108,7 +108,8 @@ std::string why_not_replaceable(const std::string& path);
 /// Where a path leads that is a symbolic link, so that a rename replaces the file and not the link; `path`
 /// itself if it is none, or leads in a circle.
 std::string target_of_link(const std::string& path);
-/// Synchronises the folder of `path`, so that a rename in it survives a crash; then renames. "" or an error.
+/// Synchronises the folder of `path`, so that a rename in it survives a crash, and renames. Returns "" or an
+/// error.
 std::string sync_and_rename(const std::string& from, const std::string& to);
 
 // A site array: one record of bytes_per_site for each site of the lattice, x fastest, from `offset` on. Both

@@ -22,7 +22,7 @@ void store_f64(std::byte* out, double value, ByteOrder order);
 
 /// out[i] = the i-th of n numbers at `in`; 32-bit numbers are widened, exactly.
 void decode_reals(const std::byte* in, double* out, size_t n, RealFormat format);
-/// The inverse; to 32 bits by rounding to nearest.
+/// Does the inverse; to 32 bits it rounds to nearest.
 void encode_reals(const double* in, std::byte* out, size_t n, RealFormat format);
 
 }  // namespace trellis::io

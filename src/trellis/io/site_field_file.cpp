@@ -23,7 +23,7 @@ void require_writable(int64_t reals_per_site, const SiteFieldOptions& options) {
   TRELLIS_REQUIRE(reals_per_site > 0, "a site field needs numbers, got ", reals_per_site, " a site");
 }
 
-/// The message of one field: its texts, the further records, the numbers and their checksum.
+/// Writes the message of one field: its texts, the further records, the numbers and their checksum.
 void write_field(LimeWriter& writer, OutputFile& file, const Lattice& lattice, const SiteFieldRecord& record,
                  int64_t reals_per_site, const SiteFieldOptions& options,
                  const std::vector<std::pair<std::string, std::string>>& extra_records) {

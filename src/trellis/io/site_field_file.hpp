@@ -17,7 +17,7 @@ struct SiteFieldOptions {
   int colors = 3, spins = 4;
   std::string file_xml, record_xml;  ///< the user's: scidac-file-xml and scidac-record-xml
   std::string date;                  ///< no clock is read
-  /// Further records (type, text), written before the data.
+  /// These further records (type, text) are written before the data.
   std::vector<std::pair<std::string, std::string>> extra_records;
 };
 
@@ -35,7 +35,7 @@ struct SiteFieldReport {
 void write_site_field(const std::string& path, const Lattice& lattice, const double* local,
                       int64_t reals_per_site, const SiteFieldOptions& options = {});
 
-/// One of several fields of a file: its numbers and the user's text of its record.
+/// One of several fields of a file has its numbers and the user's text of its record.
 struct SiteFieldRecord {
   const double* local = nullptr;
   std::string record_xml;

@@ -56,7 +56,7 @@ DiquarkOperator decuplet_operator(const std::string& name);
 /// up and down exchanged for negative spin; Sigma0 and Sigma*0 are isospin partners of Sigma+ and Sigma*+.
 ProjectedOperator projected_operator(const std::string& name, int twice_spin);
 
-/// The values of twice_spin of a baryon, largest first.
+/// Returns the values of twice_spin of a baryon, largest first.
 std::vector<int> spin_states(const std::string& name);
 
 }  // namespace trellis

@@ -30,7 +30,7 @@ LinkWeights current_weights(int mu, const Momentum& n, const Coord& at, const Co
 /// w_mu(x) = f(x + mu) - f(x) with f = 1 at y and 0 elsewhere.
 LinkWeights divergence_weights(const Coord& y, const Coord& extents);
 
-/// The Wilson-type insertion as an operator on spinor fields in double.
+/// It is the Wilson-type insertion as an operator on spinor fields in double.
 class ConservedCurrent {
  public:
   /// Of the hops of this operator: boundary phases and anisotropy. Clover term and twisted mass do not hop.

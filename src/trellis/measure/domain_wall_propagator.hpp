@@ -16,7 +16,8 @@ struct DomainWallSolve {
   int columns_per_solve = 1;  ///< links are shared by the slices already; more columns need more memory
   bool keeps_five = false;    ///< for conserved currents
   bool measures_axial_current = false;  ///< A_4(t) with the source's pion (axial_current.hpp)
-  /// First guess: the kept 5-D fields of a propagator solved with the same columns_per_solve; none: zero.
+  /// The first guess is the kept 5-D fields of a propagator that was solved with the same columns_per_solve;
+  /// without any it is zero.
   const std::vector<SpinorField>* guess = nullptr;
 };
 
@@ -45,7 +46,7 @@ DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const 
 void set_walls(SpinorField& eta, const SpinorField& columns, int first);
 /// D_- [P_+ b at s = 0, P_- b at s = Ls - 1] of columns first, first + 1, ... first + out.rhs() - 1.
 void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const SpinorField& columns, int first);
-/// P_- psi_minus + P_+ psi_plus of every right-hand side into out's columns from `first` on.
+/// Writes P_- psi_minus + P_+ psi_plus of every right-hand side into out's columns from `first` on.
 void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int slice_minus, int slice_plus);
 
 /// m_res(t) = midpoint(t) / pion(t), t from the source. @pre S has a midpoint

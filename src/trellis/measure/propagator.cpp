@@ -146,8 +146,8 @@ size_t propagator_bytes(const Geometry& geometry, Precision precision) {
   return size_t(geometry.local_volume()) * column_count * 24 * element_bytes(precision);
 }
 
-/// Even-odd: b and x full, source and solution of the Schur system and the solver's vectors on half the
-/// sites, two more in the operator. Full: the same on all sites.
+/// An even-odd solve has b and x on all sites, source and solution of the Schur system and the solver's
+/// vectors on half of them, and two more in the operator. A full one has the same on all sites.
 size_t propagator_solve_bytes(const Geometry& geometry, bool is_even_odd, int work_fields) {
   const size_t full = propagator_bytes(geometry);
   return is_even_odd ? 3 * full + full / 2 * size_t(4 + work_fields) : full * size_t(4 + work_fields);

@@ -23,7 +23,7 @@ class Propagator {
   const Lattice& lattice() const { return columns_.lattice(); }
   const Geometry& geometry() const { return columns_.geometry(); }
   Precision precision() const { return columns_.precision(); }
-  /// Global coordinates from which times and momenta count.
+  /// Times and momenta count from these global coordinates.
   const Coord& source_at() const { return source_at_; }
   const BoundaryPhases& boundary() const { return boundary_; }
   /// Of its solves; residuals are |b - M x| / |b| of each column.
@@ -67,7 +67,7 @@ Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& sol
 /// The source Gamma S, whose propagator is sum_z S(x, z) Gamma S(z, source) (Feynman-Hellmann).
 Source propagator_as_source(const Propagator& S, const GammaMatrix& gamma);
 
-/// The sink smeared on every time slice (gaussian_smearing.hpp). @pre S in double
+/// Returns the propagator with its sink smeared on every time slice (gaussian_smearing.hpp). @pre S in double
 Propagator sink_smeared(const Propagator& S, const GaugeField& links, const GaussianSmearing& smearing);
 
 /// Bytes per rank of a propagator, and of a solve at its peak: source, solution, even-odd fields and
@@ -75,8 +75,8 @@ Propagator sink_smeared(const Propagator& S, const GaugeField& links, const Gaus
 size_t propagator_bytes(const Geometry& geometry, Precision precision = Precision::double_precision);
 size_t propagator_solve_bytes(const Geometry& geometry, bool is_even_odd = true, int work_fields = 6);
 
-/// sum over space, spins and colours of |S|^2 for each time after the source: the pion at zero momentum,
-/// unless twisted.
+/// Returns the sum over space, spins and colours of |S|^2 for each time after the source, which is the pion
+/// at zero momentum, unless twisted.
 std::vector<double> propagator_norm(const Propagator& S);
 
 }  // namespace trellis

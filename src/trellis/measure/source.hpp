@@ -49,8 +49,8 @@ Source wall_source(const LatticePtr& lattice, int time, const Momentum& n = {0, 
 /// @pre the source lies on the time slice source.at[3]
 Source smeared(const Source& source, const GaugeField& links, const GaussianSmearing& smearing);
 
-/// The source times exp(+i p.(x - at)): a sink with exp(-i p.(x - at)) then projects on momentum transfer
-/// zero.
+/// Returns the source times exp(+i p.(x - at)): a sink with exp(-i p.(x - at)) then projects on momentum
+/// transfer zero.
 Source with_momentum(const Source& source, const Momentum& n);
 
 }  // namespace trellis

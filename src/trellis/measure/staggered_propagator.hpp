@@ -22,7 +22,7 @@ class StaggeredPropagator {
   const LatticePtr& lattice_ptr() const { return columns_.lattice_ptr(); }
   const Lattice& lattice() const { return columns_.lattice(); }
   const Geometry& geometry() const { return columns_.geometry(); }
-  /// Global coordinates from which times and momenta count.
+  /// Times and momenta count from these global coordinates.
   const Coord& source_at() const { return source_at_; }
   const BoundaryPhases& boundary() const { return boundary_; }
   /// Of its solve; residuals are |b - M x| / |b| of each column.

@@ -103,7 +103,7 @@ SpinorField clover_inverse(const SpinorField& clover, const WilsonParams& params
 }
 
 namespace {
-/// log det of a hermitian positive 6x6 block (its 36 reals as stored) by Cholesky's elimination.
+/// Returns log det of a hermitian positive 6x6 block (its 36 reals as stored) by Cholesky's elimination.
 double log_determinant(const double* a) {
   std::complex<double> L[6][6];
   double log_det = 0;

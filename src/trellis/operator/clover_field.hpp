@@ -6,7 +6,8 @@
 
 namespace trellis {
 
-/// A(x) on all sites, 72 reals (kernels/dirac/clover_term.hpp), double, with the gauge field's lanes.
+/// Makes A(x) on all sites, 72 reals (kernels/dirac/clover_term.hpp), in double, with the gauge field's
+/// lanes.
 SpinorField clover_term(const GaugeField& U, const WilsonParams& params);
 /// A(x)^-1 of the clover term of `params`, exactly. Throws NumericError if a block is singular (NaN or Inf in
 /// the result). Collective.

@@ -17,12 +17,11 @@
 
 namespace trellis {
 
-/// Matrices along the fifth dimension.
-/// axial_sign: -1 on slices below Ls/2, +1 above.
+/// These are matrices along the fifth dimension. axial_sign is -1 on slices below Ls/2, and +1 above.
 enum class FifthMatrix { M, B, M_inverse, K, D_minus_diagonal, half_c5, axial_sign };
 inline constexpr int fifth_matrices = 7;
 
-/// Links and coefficients in one storage: what the operators below share.
+/// It holds links and coefficients in one storage, which the operators below share.
 class DomainWallMatrix {
  public:
   DomainWallMatrix(const GaugeField& U, const DomainWallParams& params, const KernelChoice& choice = {});

@@ -18,7 +18,7 @@ CyclicBidiagonal fifth_matrix_M(const DomainWallParams& params);
 CyclicBidiagonal fifth_matrix_B(const DomainWallParams& params);
 /// The same number times each slice: slice s of both chiralities gets diagonal(s).
 CyclicBidiagonal fifth_diagonal(int Ls, const std::vector<std::complex<double>>& diagonal);
-/// The adjoint, in the exchanged order of slices.
+/// Returns the adjoint, in the exchanged order of slices.
 CyclicBidiagonal adjoint(const CyclicBidiagonal& T);
 
 /// out = T in

@@ -21,7 +21,7 @@ enum class BackLinks { by_size, none, kept };
 /// The links that staggered operators of all flavours share, copied in every storage that was asked for.
 class StaggeredLinks {
  public:
-  /// Naive: one field (thin or smeared). choice.link_reals 18, or 12 for links in SU(3).
+  /// Naive links are one field (thin or smeared); choice.link_reals is 18, or 12 for links in SU(3).
   explicit StaggeredLinks(const GaugeField& U, const KernelChoice& choice = {},
                           BackLinks back_links = BackLinks::by_size);
   /// Improved: D = 1/2 [fat hops] + (long_coefficient / 2) [hops with long links over three sites]. Long
@@ -65,7 +65,7 @@ struct StaggeredHopTask {
   double x_scalar = 0.0;
 };
 
-/// Factors of one- and three-site hops.
+/// These are the factors of one- and three-site hops.
 struct HopTables {
   std::shared_ptr<const PhaseTable> near, far;
 };
@@ -120,19 +120,25 @@ class StaggeredHopping {
                  PassOrder order) const;
   HopPart part(int distance, int parity, const PhaseTable& phases) const;
   RawHopStencil stencil(int distance, int parity) const;
-  /// Over one site and, with improved links, over three.
-  std::vector<HopStencilPtr> halo_stencils() const;
-  /// The halo of one hop. @param parity of the sites that the hop leads to
-  VectorHalo& halo(int parity, int rhs) const;
-  void set_ghosts(StaggeredHopCall& call, const VectorHalo& halo) const;
-  void start(VectorHalo& halo, const SpinorField& in) const;
+  VectorHalo& halo(int distance, int parity, int rhs) const;
+  /// One hop has these halos: over one site and, with improved links, over three.
+  struct Exchange {
+    VectorHalo* near;
+    VectorHalo* far;  ///< may be null
+    bool is_needed() const;
+    void finish() const;
+    void set_ghosts(StaggeredHopCall& call) const;
+  };
+  /// @param parity of the sites that the hop leads to
+  Exchange exchange(int parity, int rhs) const;
+  void start(const Exchange& exchange, const SpinorField& in) const;
   StaggeredLinksPtr links_;
   StaggeredPhases phases_;
   Precision precision_;
   HopTables tables_;
   mutable std::mutex mutex_;
-  mutable std::map<std::array<int, 2>, std::unique_ptr<VectorHalo>> halos_;
-  /// Tables of the stencils for kernels, by distance and parity.
+  mutable std::map<std::array<int, 3>, std::unique_ptr<VectorHalo>> halos_;
+  /// Kernels take these tables of the stencils, by distance and parity.
   struct StencilTables {
     KernelTable<int32_t> neighbours, inner, border;
   };

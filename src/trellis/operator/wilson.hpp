@@ -10,7 +10,7 @@
 
 namespace trellis {
 
-/// Links, clover term and parameters in one storage: what the operators below share.
+/// It holds links, clover term and parameters in one storage, which the operators below share.
 class WilsonMatrix {
  public:
   WilsonMatrix(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice);
@@ -58,7 +58,7 @@ class WilsonMatrix {
   std::complex<double> diagonal(bool is_dagger) const;
   std::complex<double> inverse_diagonal(bool is_dagger) const;
 
-  /// Launches of A or A^-1 beside a hop.
+  /// A or A^-1 takes so many launches beside a hop.
   int diagonal_launches() const { return can_fuse_diagonal() ? 0 : 1; }
   /// Returns the flops of one A or A^-1 at a site, and then the bytes of its reals.
   double diagonal_flops(bool is_inverse) const;

@@ -19,7 +19,7 @@ class WilsonLinkDerivative {
   /// G += c times the derivative of Re Y^dagger D X, summed over right-hand sides; the clover part is kept
   /// until finish(). @pre X, Y full, in double on the CPU, with V's lanes
   void add(LinkDerivative& G, const SpinorField& Y, const SpinorField& X, double c);
-  /// c times the derivative of log det A over the sites of one parity; A^-1 as of clover_inverse().
+  /// Adds c times the derivative of log det A over the sites of one parity; A^-1 is that of clover_inverse().
   void add_log_determinant(const SpinorField& inverse, int parity, double c);
   /// Adds the clover part to G.
   void finish(LinkDerivative& G);

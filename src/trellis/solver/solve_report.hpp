@@ -7,7 +7,8 @@
 
 namespace trellis {
 
-/// Why a solve stopped. For many right-hand sides: of the worst of them, in the order of this list.
+/// A solve stopped for this reason. Among many right-hand sides it is that of the worst, in the order of this
+/// list.
 enum class StopReason {
   converged,         ///< every true residual is at or below the tolerance
   zero_source,       ///< every right-hand side is zero, and so is the solution
@@ -21,7 +22,7 @@ enum class StopReason {
 };
 const char* name_of(StopReason reason);
 
-/// A part of a solve that went on with another method.
+/// This is a part of a solve that went on with another method.
 struct SolveStage {
   std::string method;
   int iterations = 0;

@@ -19,7 +19,8 @@ struct StagnationRule {
 
 /// BiCGStab, GCR, MR: nothing says that they converge.
 inline constexpr StagnationRule unsure_method{800, 0.8};
-/// Conjugate gradients in low storage; in double they converge, however long a plateau lasts.
+/// This is the rule of conjugate gradients in low storage; in double they converge, however long a plateau
+/// lasts.
 inline constexpr StagnationRule low_storage_cg{2048, 0.95};
 
 /// It keeps the smallest residuals of one column, every 16 iterations.

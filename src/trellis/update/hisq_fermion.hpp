@@ -13,7 +13,7 @@ namespace trellis {
 /// carries those of all flavours through both levels at once.
 class HisqSmearing : public SmearedLinks {
  public:
-  /// cut: of the guard of small eigenvalues in the force (HisqLinks).
+  /// The force guards small eigenvalues by this cut (HisqLinks).
   explicit HisqSmearing(double cut = HisqLinks::default_cut);
 
   const GaugeField& at(const GaugeField& U) override;

@@ -33,8 +33,8 @@ struct TrajectoryRecord {
   double seconds = 0;
 };
 
-/// Largest differences of a link's matrix elements and of a momentum's components after a trajectory and its
-/// reversal, and of H.
+/// These are the largest differences of a link's matrix elements and of a momentum's components after a
+/// trajectory and its reversal, and that of H.
 struct Reversibility {
   double links = 0, momenta = 0, dH = 0;
 };

@@ -42,7 +42,7 @@ class Integrator {
   /// Outermost level first. @pre every level has a monomial and at least one step
   explicit Integrator(std::vector<IntegratorLevel> levels);
 
-  /// U and P after `length` (negative lengths run backwards). Collective.
+  /// Integrates U and P over `length` (negative lengths run backwards). Collective.
   void run(GaugeField& U, AlgebraField& P, double length);
 
   const std::vector<IntegratorLevel>& levels() const { return levels_; }

@@ -42,7 +42,7 @@ void fill_normal(SpinorField& eta, const TrajectoryKey& key, RandomPurpose purpo
   on_host(eta, fill);
 }
 
-/// Eigenvalues below x of the symmetric tridiagonal matrix (Sturm's count).
+/// Counts the eigenvalues below x of the symmetric tridiagonal matrix (Sturm's count).
 int count_below(const std::vector<double>& diagonal, const std::vector<double>& off, double x) {
   int count = 0;
   double d = 1;
@@ -144,7 +144,7 @@ void apply_rational(SpinorField& out, std::vector<SpinorField>& x, SquaredOperat
 }
 
 namespace {
-/// |last component| of the normalised eigenvector of the symmetric tridiagonal matrix to its smallest
+/// Returns |last component| of the normalised eigenvector of the symmetric tridiagonal matrix to its smallest
 /// eigenvalue, by two steps of inverse iteration.
 double last_component(const std::vector<double>& diagonal, const std::vector<double>& off,
                       double eigenvalue) {

@@ -9,7 +9,7 @@ namespace trellis {
 
 class SmearedLinks {
  public:
-  /// dynamics: of the arithmetic of smearing and its chain rule in forces, double or single precision.
+  /// Smearing and its chain rule are computed in the precision `dynamics` in forces, double or single.
   /// @pre levels >= 0
   SmearedLinks(const StoutWeights& rho, int levels, Precision dynamics = Precision::double_precision);
   virtual ~SmearedLinks() = default;

@@ -8,7 +8,7 @@
 
 namespace trellis {
 
-/// The operator's links, shared by all flavours on the same smeared links.
+/// It holds the operator's links, which all flavours on the same smeared links share.
 class StaggeredSea {
  public:
   /// @pre the first call comes before any flavour is asked for its operator. Collective.

@@ -12,7 +12,7 @@ struct Position {
   int shift;
 };
 
-/// Tables of an extended layout, for views.
+/// Views take these tables of an extended layout.
 struct ExtendedTables {
   const int32_t* neighbours = nullptr;    ///< [block][leg]: block << 1 | crosses
   const int32_t* shift_sums = nullptr;    ///< [shift][lanes]

@@ -7,7 +7,7 @@
 
 namespace trellis {
 
-/// Three complex numbers as pairs of integers: a row of a link, or a colour vector.
+/// These are three complex numbers as pairs of integers: a row of a link, or a colour vector.
 template <class Pair>
 struct ColorPairs {
   Pair c[Nc];
@@ -45,7 +45,7 @@ TRELLIS_SITE_FN ColorPairs<Pair> third_row(const ColorPairs<Pair>& a, const Colo
   return r;
 }
 
-/// The rows of a link of N reals in fixed point, as multiples of 1/32768 of its scale.
+/// It gives the rows of a link of N reals in fixed point, as multiples of 1/32768 of its scale.
 template <class Array, int N>
 class IntegerRows {
  public:
@@ -103,7 +103,7 @@ TRELLIS_SITE_FN ProductForms<Pair> product_forms(const Pair& v) {
     return {conjugate_pair(v), swap_pair(v)};
 }
 
-/// Component i of U v: row i times v.
+/// Returns component i of U v, which is row i times v.
 template <class Pair>
 TRELLIS_SITE_FN ComplexSum<Pair> row_product(const ColorPairs<Pair>& row, const ProductForms<Pair> (&v)[Nc]) {
   ComplexSum<Pair> sum = {products(row.c[0], v[0].re), products(row.c[0], v[0].im)};
@@ -167,7 +167,7 @@ TRELLIS_SITE_FN Pair combined_i(const Pair& a, const Pair& b) {
   return combined<!plus>(a, conjugate_pair(swap_pair(b)));
 }
 
-/// One colour of the upper components of (1 + gamma_mu) psi or (1 - gamma_mu) psi.
+/// Returns one colour of the upper components of (1 + gamma_mu) psi or (1 - gamma_mu) psi.
 template <int mu, bool plus, class Pair>
 TRELLIS_SITE_FN void project_pairs(Pair (&h)[2], const Pair (&psi)[Ns]) {
   if constexpr (mu == 0) {

@@ -17,7 +17,8 @@ struct CpuLayout {
   static constexpr int lanes = W;
 };
 
-/// Offset of a component of a lane in a block of the CPU layout, in elements; Element int16_t: fixed point.
+/// Returns the offset of a component of a lane in a block of the CPU layout, in elements; with Element
+/// int16_t it is that of fixed point.
 template <class Element>
 TRELLIS_SITE_FN size_t cpu_component_offset(int component, int lane, int lanes) {
   if constexpr (std::is_same_v<Element, int16_t>)
@@ -37,11 +38,11 @@ struct GpuLayout {
 /// The GPU layout on a real GPU (GpuLayout itself names its emulation on the host).
 struct CudaLayout : GpuLayout {};
 
-/// Reals of one stored element (G of the GPU layout).
+/// One stored element has so many reals (G of the GPU layout).
 template <class Element>
 inline constexpr int gpu_vector_length = 16 / int(sizeof(Element));
 
-/// Offset of a component in the GPU layout, in elements, counted from the (group, slot) origin.
+/// Returns the offset of a component in the GPU layout, in elements, counted from the (group, slot) origin.
 TRELLIS_SITE_FN size_t gpu_component_offset(int component, int components, int lane, int vector_length) {
   const int whole = components - components % vector_length;
   if (component < whole)

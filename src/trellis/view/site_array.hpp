@@ -10,9 +10,9 @@
 
 namespace trellis {
 
-/// Storage tag: 16-bit fixed point with a scale per site.
+/// This tag stands for storage in 16-bit fixed point with a scale for each site.
 struct Half {};
-/// Storage tag: IEEE 754 binary16.
+/// This tag stands for storage in IEEE 754 binary16.
 struct Fp16 {};
 
 template <class Storage>
@@ -31,7 +31,7 @@ struct StorageTraits<Fp16> {
   using compute = float;
 };
 
-/// Untyped description of a field of one parity, for launches.
+/// Launches take this untyped description of a field of one parity.
 struct RawField {
   void* data = nullptr;
   float* scale = nullptr;  ///< [block][slot][lane], 16-bit fixed point only; null: all scales are 1
@@ -68,9 +68,9 @@ class SiteArray {
 
   TRELLIS_SITE_FN bool is_null() const { return data_ == nullptr; }
 
-  /// 16-bit fixed point: the numbers of a full scale.
+  /// In 16-bit fixed point a full scale is this number.
   static constexpr float full_scale = fixed_point_full_scale(N);
-  /// Two stored components of a site (algebra/fixed_point.hpp).
+  /// It holds two stored components of a site (algebra/fixed_point.hpp).
   using Pair = typename PairOf<Real>::type;
 
   /// r[i] = component i of the site.
@@ -106,7 +106,7 @@ class SiteArray {
     else
       return Real(1);
   }
-  /// Component i of the site; `unit` from load_unit().
+  /// Returns component i of the site; `unit` comes from load_unit().
   TRELLIS_SITE_FN Real component(int block, int slot, int i, const Real& unit) const {
     if constexpr (is_half) {
       const Pair a = pair(block, slot, i / 2);
@@ -116,7 +116,7 @@ class SiteArray {
     }
   }
 
-  /// 16-bit fixed point: the integers behind components 2 k and 2 k + 1.
+  /// Returns the integers behind components 2 k and 2 k + 1 in 16-bit fixed point.
   TRELLIS_SITE_FN Pair pair(int block, int slot, int k) const {
     const Element* p = origin(block, slot);
     if constexpr (is_gpu)
@@ -162,7 +162,7 @@ class SiteArray {
     }
   }
 
-  /// Address of a site's first element, for prefetching.
+  /// Returns the address of a site's first element, for prefetching.
   TRELLIS_SITE_FN const Element* origin_address(int block, int slot) const { return origin(block, slot); }
 
  private:

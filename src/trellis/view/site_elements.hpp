@@ -33,7 +33,7 @@ class SiteElements {
   TRELLIS_SITE_FN bool is_null() const { return data_ == nullptr; }
   TRELLIS_SITE_FN int reals() const { return reals_; }
 
-  /// The element of one component of one lane (of a GPU's site: lane 0).
+  /// Returns the element of one component of one lane (of a GPU's site: lane 0).
   TRELLIS_SITE_FN Element* element(int block, int lane, int slot, int component) const {
     if constexpr (is_gpu)
       return data_ + (size_t(block / GpuLayout::warp) * slots_ + slot) * (size_t(reals_) * GpuLayout::warp) +

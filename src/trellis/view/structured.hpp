@@ -20,7 +20,8 @@ TRELLIS_SITE_FN void store_object(const Array& array, int block, int slot, const
   array.store(block, slot, reinterpret_cast<const R(&)[N]>(object));
 }
 
-/// A field of Object<R> (Spinor, HalfSpinor, ColorVector, ColorMatrix) with N reals per site and slot.
+/// It views a field of Object<R> (Spinor, HalfSpinor, ColorVector, ColorMatrix) with N reals for each site
+/// and slot.
 template <class Layout, class Storage, template <class> class Object, int N>
 class ObjectView {
  public:
@@ -43,7 +44,7 @@ class ObjectView {
   Array array_;
 };
 
-/// Spinors, whole or one colour at a time.
+/// It views spinors, whole or one colour at a time.
 template <class Layout, class Storage>
 class SpinorView : public ObjectView<Layout, Storage, Spinor, 24> {
  public:

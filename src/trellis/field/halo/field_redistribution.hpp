@@ -40,7 +40,7 @@ class FieldRedistribution {
   void to_all(SiteField& all, const SiteField* few);
 
  private:
-  /// The sites of boxes in a field's order.
+  /// It lists the sites of boxes in a field's order.
   class Places {
    public:
     Places(const SiteLayout& layout, const FieldSpec& spec, const std::vector<SiteBox>& boxes);

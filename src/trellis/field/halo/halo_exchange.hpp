@@ -35,7 +35,7 @@ class HaloExchange {
   /// Ghost k lies in block k / lanes, lane k % lanes, stored as the field's sites are. Ghosts in walls are
   /// zero.
   RawField ghosts() const;
-  /// One slot of all ghosts: [ghost][real].
+  /// Writes one slot of all ghosts: [ghost][real].
   void ghosts_to_canonical(double* out, int slot) const;
   /// The reals at local coordinates, of a site of this rank or of a ghost; false where there is no site,
   /// beyond an open edge (slow: for set-up and tests). @pre not on a GPU

@@ -11,7 +11,7 @@ namespace trellis {
 namespace {
 constexpr int link_reals = 18, site_reals = 72;
 
-/// f(0.0) or f(0.0f): the type of the stored reals.
+/// Calls f(0.0) or f(0.0f), by the type of the stored reals.
 template <class F>
 decltype(auto) with_real(Precision precision, F&& f) {
   return precision == Precision::double_precision ? f(0.0) : f(0.0f);

@@ -18,7 +18,7 @@ namespace {
 /// The larger of a (a number) and x; infinity where x is not a number.
 double larger(double a, double x) { return std::isnan(x) ? HUGE_VAL : std::max(a, x); }
 
-/// Deviation of U U^dagger from 1.
+/// Returns the deviation of U U^dagger from 1.
 double unitarity_violation(const Link& U) {
   double worst = 0;
   for (int i = 0; i < 3; ++i)

@@ -10,7 +10,7 @@
 
 namespace trellis {
 
-/// Images of fields that this process copied to the host, and those that it copied back.
+/// It counts the images of fields that this process copied to the host, and those that it copied back.
 struct HostTransfers {
   int64_t count = 0, bytes = 0;
 };

@@ -87,7 +87,7 @@ void SiteField::set_site(const SitePosition& at, int slot, const double* reals) 
 }
 
 namespace {
-/// f(position, canonical site index) for all local sites of the subset.
+/// Calls f(position, canonical site index) for all local sites of the subset.
 template <class F>
 void for_each_position(const SiteLayout& layout, Subset subset, const F& f) {
   for (int parity = first_parity(subset); parity <= last_parity(subset); ++parity)

@@ -80,7 +80,7 @@ class Regions {
     exchange_pieces();
   }
 
-  /// Pieces of this rank's region, merged.
+  /// Returns the pieces of this rank's region, merged.
   std::vector<Piece> merged() const {
     std::vector<Piece> pieces;
     for (const int64_t i : order_) pieces.push_back(received_[size_t(i)]);

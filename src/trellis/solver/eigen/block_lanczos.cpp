@@ -15,7 +15,7 @@
 namespace trellis {
 
 namespace {
-/// Rayleigh quotients and |A v - lambda v| of the first `count` vectors.
+/// The first `count` vectors have these Rayleigh quotients and |A v - lambda v|.
 struct Quality {
   std::vector<double> values, residuals;
 };

@@ -6,7 +6,7 @@
 
 namespace trellis {
 
-/// n x n, row by row.
+/// It has n x n numbers, row by row.
 struct DenseMatrix {
   int n = 0;
   std::vector<std::complex<double>> values;

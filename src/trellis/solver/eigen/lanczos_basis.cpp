@@ -45,7 +45,7 @@ Vectors mixed(const Vectors& vectors, const std::vector<std::vector<std::complex
 }
 
 namespace {
-/// Normal numbers that depend on (seed, number, global site, component) alone.
+/// Draws normal numbers that depend on (seed, number, global site, component) alone.
 SpinorField random_vector(const LinearOperator& A, uint64_t seed, uint32_t number) {
   SpinorField v = A.make_field(1);
   const Geometry& g = v.geometry();

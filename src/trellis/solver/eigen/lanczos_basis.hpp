@@ -15,7 +15,7 @@ void subtract(SpinorField& w, std::complex<double> h, const SpinorField& v);
 Vectors mixed(const Vectors& vectors, const std::vector<std::vector<std::complex<double>>>& mixtures,
               SolveCost& cost);
 
-/// Orthonormal basis vectors, the next block, and the filtered operator between them.
+/// It holds orthonormal basis vectors, the next block, and the filtered operator between them.
 class LanczosBasis {
  public:
   LanczosBasis(const LinearOperator& A, int block, uint64_t seed, SolveCost& cost)

@@ -20,7 +20,7 @@ constexpr int most_corrections = 3;
 constexpr double least_tolerance = 1e-13;
 /// A correction that leaves more than this of a column's residual is its last one.
 constexpr double least_progress = 0.5;
-/// The part of the tolerance that a correction aims at.
+/// A correction aims at this part of the tolerance.
 constexpr double correction_share = 0.5;
 
 double largest(const std::vector<double>& residuals) {

@@ -23,7 +23,7 @@ struct EvenOddSpec {
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };
 
-/// The spec of an even-odd solver; nothing for another one.
+/// Returns the spec of an even-odd solver, and nothing for another one.
 std::optional<EvenOddSpec> even_odd_system(const SolverSpec& solver);
 
 }  // namespace trellis
