@@ -1,4 +1,4 @@
-"""What reading a gauge file finds beside the links."""
+"""Reports on gauge files: the findings beside the links."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationResult:
-    """What calls of :func:`trellis.generate.run` with a heat bath and with trajectories tell alike.
+    """The part of an outcome that calls of :func:`trellis.generate.run` of both kinds have.
 
     Attributes
     ----------

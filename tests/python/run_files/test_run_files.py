@@ -27,7 +27,7 @@ from trellis.measure.run_warnings import are_beyond, has_mirrored_mesons
 from trellis.measure.sources import source_positions
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
 from trellis.run_files.common import Table
-from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
+from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable
 from trellis.run_files.loading import line_of, load_toml
 from trellis.run_files.measured_sources import SourceTable
 from trellis.run_files.multigrid import MeasuredMultigridTable
@@ -731,38 +731,6 @@ def test_three_points_need_gamma5_hermitian_quarks(coefficients: str, is_hermiti
             parse_run_file(text, MeasureRun)
 
 
-def test_both_flavours_of_twisted_quarks_are_solved_for_where_they_are_used() -> None:
-    text = MEASURE.replace('"wilson"', '"twisted_mass"\ntwisted_mass = 0.1')
-    assert parse_run_file(text, MeasureRun).has_doublet  # baryons = ["nucleon"]
-    mesons = text + "[correlators]\nbaryons = []\n"
-    assert not parse_run_file(mesons, MeasureRun).has_doublet
-    currents = '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
-    assert parse_run_file(mesons + currents, MeasureRun).has_doublet
-    assert not parse_run_file(MEASURE + currents, MeasureRun).has_doublet
-
-
-def test_momenta_of_three_points() -> None:
-    table = '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
-    assert parse_run_file(MEASURE + table, MeasureRun).three_point.momenta is None
-    found = parse_run_file(MEASURE + table + "momenta = [[0, 0, 0], [0, 0, 1]]\n", MeasureRun).three_point
-    assert found.momenta == [[0, 0, 0], [0, 0, 1]]
-    for line, message in (
-        ("momenta = [[0, 1, 0], [0, 1, 0]]", "three_point.momenta: twice the same"),
-        ("momenta = []", "three_point.momenta"),
-        ("sink_momentum = [0, 1]", "three_point.sink_momentum"),
-    ):
-        with pytest.raises(RunFileError, match=message):
-            parse_run_file(f"{MEASURE}{table}{line}\n", MeasureRun)
-    with pytest.raises(RunFileError, match=r"three_point\.momenta: give three_point\.currents and"):
-        parse_run_file(MEASURE + "[three_point]\nmomenta = [[0, 0, 0]]\n", MeasureRun)
-    with pytest.raises(BadArgument, match=r"three_point.momenta: expected components .* found \[3, 0, 0\]"):
-        require_momenta(
-            ThreePointTable(currents=["A3"], separations=[1], momenta=[[3, 0, 0]]),
-            (4, 4, 4, 8),
-            "three_point",
-        )
-
-
 def test_a_flavour_cannot_have_the_name_of_a_determinant() -> None:
     quark = '[[fermions]]\nname = "{}"\ntype = "clover"\nn_f = 2\nkappa = 0.12\ncsw = 1.0\n'
     text = STAGGERED.replace('"gauge", "l"', '"gauge", "l", "u", "u_determinant"')
@@ -785,15 +753,3 @@ def test_what_is_no_table(text: str, message: str) -> None:
     assert message in str(caught.value)
     assert "dictionary" not in str(caught.value)
     assert "Table" not in str(caught.value)
-
-
-def test_links_of_8_reals_are_not_stored_in_fp16() -> None:
-    """Said with the line, and not by the first solve."""
-    text = (
-        '[configurations]\nfiles = "c.*"\n[fermion]\ntype = "wilson"\nkappa = 0.1\nlink_reals = 8\n[solver]\n'
-        'inner_precision = "{}"\n[correlators]\nmesons = ["pion"]\nbaryons = []\n'
-        '[output]\ndirectory = "out"\n'
-    )
-    parse_run_file(text.format("half"), MeasureRun)
-    with pytest.raises(RunFileError, match=r":6: fermion.link_reals: links are not stored as 8 reals in"):
-        parse_run_file(text.format("fp16"), MeasureRun)

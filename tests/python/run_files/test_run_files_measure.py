@@ -10,7 +10,9 @@ from test_run_files import MEASURE
 
 from trellis.errors import BadArgument, RunFileError
 from trellis.measure.configuration_files import find_configurations
+from trellis.measure.currents import require_momenta
 from trellis.run_files import MeasureRun, parse_run_file
+from trellis.run_files.contractions import ThreePointTable
 from trellis.run_files.measure import ConfigurationsTable
 from trellis.run_files.multigrid import MeasuredMultigridTable
 from trellis.run_files.solvers import SolverTable
@@ -280,3 +282,47 @@ def test_numbers_that_no_result_holds_are_refused(tmp_path: Path, number: int, l
         find_configurations(table, largest=largest)
     (tmp_path / f"field.{number}.ildg").rename(tmp_path / f"field.{largest}.ildg")
     assert [n for n, _ in find_configurations(table, largest=largest)] == [largest]
+
+
+def test_both_flavours_of_twisted_quarks_are_solved_for_where_they_are_used() -> None:
+    text = MEASURE.replace('"wilson"', '"twisted_mass"\ntwisted_mass = 0.1')
+    assert parse_run_file(text, MeasureRun).has_doublet  # baryons = ["nucleon"]
+    mesons = text + "[correlators]\nbaryons = []\n"
+    assert not parse_run_file(mesons, MeasureRun).has_doublet
+    currents = '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
+    assert parse_run_file(mesons + currents, MeasureRun).has_doublet
+    assert not parse_run_file(MEASURE + currents, MeasureRun).has_doublet
+
+
+def test_momenta_of_three_points() -> None:
+    table = '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
+    assert parse_run_file(MEASURE + table, MeasureRun).three_point.momenta is None
+    found = parse_run_file(MEASURE + table + "momenta = [[0, 0, 0], [0, 0, 1]]\n", MeasureRun).three_point
+    assert found.momenta == [[0, 0, 0], [0, 0, 1]]
+    for line, message in (
+        ("momenta = [[0, 1, 0], [0, 1, 0]]", "three_point.momenta: twice the same"),
+        ("momenta = []", "three_point.momenta"),
+        ("sink_momentum = [0, 1]", "three_point.sink_momentum"),
+    ):
+        with pytest.raises(RunFileError, match=message):
+            parse_run_file(f"{MEASURE}{table}{line}\n", MeasureRun)
+    with pytest.raises(RunFileError, match=r"three_point\.momenta: give three_point\.currents and"):
+        parse_run_file(MEASURE + "[three_point]\nmomenta = [[0, 0, 0]]\n", MeasureRun)
+    with pytest.raises(BadArgument, match=r"three_point.momenta: expected components .* found \[3, 0, 0\]"):
+        require_momenta(
+            ThreePointTable(currents=["A3"], separations=[1], momenta=[[3, 0, 0]]),
+            (4, 4, 4, 8),
+            "three_point",
+        )
+
+
+def test_links_of_8_reals_are_not_stored_in_fp16() -> None:
+    """Said with the line, and not by the first solve."""
+    text = (
+        '[configurations]\nfiles = "c.*"\n[fermion]\ntype = "wilson"\nkappa = 0.1\nlink_reals = 8\n[solver]\n'
+        'inner_precision = "{}"\n[correlators]\nmesons = ["pion"]\nbaryons = []\n'
+        '[output]\ndirectory = "out"\n'
+    )
+    parse_run_file(text.format("half"), MeasureRun)
+    with pytest.raises(RunFileError, match=r":6: fermion.link_reals: links are not stored as 8 reals in"):
+        parse_run_file(text.format("fp16"), MeasureRun)
