@@ -278,6 +278,23 @@ def test_schema(kind: str, table: str) -> None:
     assert silent == []
 
 
+#: Descriptions that begin so are rests of sentences, whose beginning is the key.
+RESTS = ("Of", "To", "Behind", "Default:", "Number", "Whether", "What", "How", "Per")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_descriptions_of_keys_are_sentences(kind: str) -> None:
+    schema = json.loads(schema_text(kind))
+    tables = {name: of for name, of in schema["$defs"].items() if "Multigrid" not in name}
+    rests = [
+        f"{name}.{key}: {said}"
+        for name, of in {"": schema, **tables}.items()
+        for key, entry in of.get("properties", {}).items()
+        if (said := entry.get("description")) and (said.split()[0] in RESTS or not said.endswith("."))
+    ]
+    assert rests == []
+
+
 def test_schemata_are_listed_and_printed_once(tmp_path: Path) -> None:
     listed = run("schema", cwd=tmp_path).stdout
     assert [line.split()[2] for line in listed.splitlines()] == list(KINDS)
