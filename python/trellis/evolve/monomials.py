@@ -96,7 +96,7 @@ class Sea:
             interval = self.intervals.get(fermion.name)
             if interval is None:
                 continue
-            bound = _lower_bound(fermion)
+            bound = fermion.lower_bound
             if isinstance(fermion, StaggeredKind):
                 key: tuple[object, ...] = (fermion.type, fermion.epsilon, fermion.boundary)
                 key += (fermion.mu_over_ipiT, fermion.charge_thirds)
@@ -140,7 +140,7 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
     staggered, hisq = core.StaggeredSea(), core.HisqSmearing(run.hisq.force_cut)
     number = 0
     for fermion in run.fermions:
-        sea._links_of[fermion.name] = hisq if isinstance(fermion, Hisq) else links
+        sea._links_of[fermion.name] = hisq if fermion.has_own_smearing else links
         if isinstance(fermion, Hisq):
             sea._operators[fermion.name] = core.hisq_fermion(
                 hisq,
@@ -280,18 +280,13 @@ def _wilson_params(fermion: _SeaWilson) -> Any:
     return params
 
 
-def _lower_bound(fermion: SeaQuark) -> float:
-    """Return a lower bound of the spectrum that holds for any links: m^2 for staggered quarks, else 0."""
-    return fermion.bare_mass**2 if isinstance(fermion, StaggeredKind) else 0.0
-
-
 def _interval(
     sea: Sea, fermion: SeaQuark, U: GaugeField, known: dict[str, dict[str, float]] | None
 ) -> Interval:
     if known is not None and fermion.name in known:
         return Interval(**known[fermion.name])
     table = fermion.rational
-    bound = _lower_bound(fermion)
+    bound = fermion.lower_bound
     if bound > 0 and (table.low is None or table.low <= bound):
         low, high = bound, sea.upper_end(fermion.name, U)
     else:
@@ -317,8 +312,8 @@ def _interval(
 def _add_rational(sea: Sea, fermion: SeaQuark, number: int) -> None:
     """det[A]^power with power = n_f / 4 (staggered) or n_f / 2 (wilson, A = S^dagger S)."""
     run, table, interval = sea.run, fermion.rational, sea.intervals[fermion.name]
-    fields, is_staggered = fermion.pseudofermions or 1, isinstance(fermion, StaggeredKind)
-    power = fermion.n_f / (4 if is_staggered else 2) / fields
+    fields = fermion.pseudofermions or 1
+    power = fermion.n_f / fermion.operator_flavours / fields
 
     own = "heat_bath_" if table.has_own_heat_bath else ""
 
@@ -331,7 +326,7 @@ def _add_rational(sea: Sea, fermion: SeaQuark, number: int) -> None:
         except NumericError as error:
             raise NumericError(
                 f"fermions {fermion.name!r}: {error}: raise rational.{keys}tolerance, "
-                + ("raise the mass, " if is_staggered and table.low is None else "")
+                + ("raise the mass, " if fermion.lower_bound > 0 and table.low is None else "")
                 + f"or give rational.{keys}order and accept its error"
             ) from error
 

@@ -77,7 +77,7 @@ def hmc_bytes(run: HmcRun, geometry: Geometry) -> float:
 def _gauge_fields(run: HmcRun) -> float:
     """Return the size of links, momenta, forces and smearing, in gauge fields."""
     fields = _WITH_QUARKS
-    stout = None if all(isinstance(f, Hisq) for f in run.fermions) else run.smearing.stout
+    stout = None if all(f.has_own_smearing for f in run.fermions) else run.smearing.stout
     steps = 0 if stout is None else stout.steps
     if steps:
         fields += _STOUT + _STOUT_STEP * steps
@@ -103,7 +103,7 @@ def _multigrid_bytes(run: HmcRun, geometry: Geometry) -> float:
 
 def _kind(quark: SeaQuark | ValenceQuark) -> str:
     """Return "staggered" or "wilson", for the tables above."""
-    return "staggered" if isinstance(quark, StaggeredKind) else "wilson"
+    return "wilson" if quark.has_spin else "staggered"
 
 
 def _reals(kind: str) -> int:
@@ -116,7 +116,7 @@ def _pole_bytes(fermion: SeaQuark, geometry: Geometry) -> float:
     if not fermion.is_rational:
         return 0.0
     table = fermion.rational
-    low = table.low or (fermion.bare_mass**2 if isinstance(fermion, StaggeredKind) else _LOW)
+    low = table.low or fermion.lower_bound or _LOW
     ratio = low / max(table.high or _HIGH, 2 * low)
     heat_bath_order, heat_bath_tolerance = table.heat_bath
     orders = (
@@ -135,7 +135,7 @@ def _measurement_bytes(table: MeasureTable | None, sea: Sequence[SeaQuark], geom
     """
     if table is None:
         return 0.0
-    has_hisq = any(isinstance(fermion, Hisq) for fermion in sea)
+    has_hisq = any(fermion.has_own_smearing for fermion in sea)
     links = 0.0 if has_hisq else _MEASURED_LINKS
     found = links * gauge_field_bytes(geometry.local_extents, geometry.grid)
     kinds = {_kind(f) for f in (*sea, *table.valence)}

@@ -12,7 +12,7 @@ from ..ground.machine import roof_buffer_bytes
 from ..run_files import MeasureRun
 from ..run_files.quarks import DomainWall
 from ..run_files.solvers import PreconditionerTable, SolverTable
-from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
+from ..run_files.staggered_measurement import MeasuredStaggeredKind
 from ..runs.setup import gauge_field_bytes
 from .multigrid_memory import MultigridBytes
 from .setup import lanczos_bytes
@@ -119,7 +119,7 @@ def _staggered_bytes(
     field = gauge_field_bytes(geometry.local_extents, geometry.grid)
     vector = core.staggered_propagator_bytes(lattice)
     # the links, and those of the operator in two storages; HISQ: both levels of smearing, fat and long links
-    needed = (11 if isinstance(quark, MeasuredHisq) else 5) * field
+    needed = (11 if quark.has_own_smearing else 5) * field
     copies = 2 if run.sink.is_gaussian else 1
     needed += vector * (1 + masses * copies)  # with the source
     solve = _staggered_solve_bytes(run, masses, geometry, _STAGGERED_COLUMNS)

@@ -116,6 +116,16 @@ class Quark(Table):
         return False
 
     @property
+    def has_spin(self) -> bool:
+        """True if a site has a spinor; False if it has a colour vector."""
+        return True
+
+    @property
+    def lower_bound(self) -> float:
+        """A lower bound of the spectrum of M^dagger M that holds for any links."""
+        return 0.0
+
+    @property
     def slices(self) -> int:
         """The number of slices of the fifth dimension; 1 without one."""
         return 1
@@ -314,6 +324,16 @@ class StaggeredKind(Quark):
     def bare_mass(self) -> float:
         """The mass."""
         return self.mass
+
+    @property
+    def has_spin(self) -> bool:
+        """False: a site has a colour vector."""
+        return False
+
+    @property
+    def lower_bound(self) -> float:
+        """The square of the mass."""
+        return self.bare_mass**2
 
 
 class Staggered(StaggeredKind):

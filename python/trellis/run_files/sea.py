@@ -122,6 +122,11 @@ class Flavour(Quark):
         return True
 
     @property
+    def operator_flavours(self) -> int:
+        """The determinant of the flavour's hermitian even-odd operator is that of so many flavours."""
+        return 2
+
+    @property
     def multigrid_table(self) -> SeaMultigridTable | None:
         """[fermions.multigrid], with its defaults; None with another solver."""
         return None
@@ -213,6 +218,11 @@ class _SeaStaggered(Flavour, StaggeredKind):
         if self.n_f > 4 * (self.pseudofermions or 1):
             raise ValueError(f"n_f = {self.n_f:g} needs pseudofermions of at least n_f / 4")
         return self
+
+    @property
+    def operator_flavours(self) -> int:
+        """Four: staggered quarks have four tastes."""
+        return 4
 
 
 class SeaWilson(_SeaWilson, Wilson):
