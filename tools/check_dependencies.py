@@ -18,7 +18,7 @@ may include itself, the folders it sees, and all that those see. Besides:
 - in Python, a room sees what PYTHON_ROOMS says, and all that those see; imports for types and inside
   functions count. No module imports the package itself or a module beside the rooms, and no imports go in a
   circle;
-- run_files, analysis, campaign, report and peer_inputs import neither trellis._core nor a module that does,
+- run_files, analysis, campaign, report, peer_inputs and model import neither trellis._core nor a module that does,
   nor the module that loads it on request.
 """
 
@@ -48,7 +48,7 @@ BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*
 LAUNCH = "trellis/device/launch.hpp"
 LINES = "_lines.hpp"
 LOADER = "ground.compiled_core"
-WITHOUT_CORE = ("run_files", "analysis", "campaign", "report", "peer_inputs")
+WITHOUT_CORE = ("run_files", "analysis", "campaign", "report", "peer_inputs", "model")
 
 # The rooms of python/trellis, each with those that it sees. What lies beside them (trellis itself, __main__,
 # the errors by the name that programs import) sees all of them.
@@ -73,7 +73,8 @@ PYTHON_ROOMS: dict[str, tuple[str, ...]] = {
     "analysis": ("analysis.charges", "analysis.stream", "report"),
     "peer_inputs": ("run_files",),
     "campaign": ("run_files",),
-    "commands": ("measure", "generate", "analysis", "peer_inputs", "campaign"),
+    "model": ("campaign", "report"),
+    "commands": ("measure", "generate", "analysis", "peer_inputs", "campaign", "model"),
 }
 
 # The end of a rank waits for other ranks only so long; messages that tests delay; a number that no other

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import cli_campaign, console
+from . import cli_campaign, cli_model, console
 from .old_options import AnalyzeSchema, GenerateSchema, HmcSchema, MeasureSchema
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 
 app.add_typer(cli_campaign.app)
+app.add_typer(cli_model.app)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")]

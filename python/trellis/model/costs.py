@@ -1,0 +1,121 @@
+"""Costs of the core's operators and kernels as polynomials, read from costs.json.
+
+tools/write_model_costs.py writes the file from what the core declares (`trellis bench costs`). A polynomial is
+a table from products of symbols to coefficients. Symbols: V sites of a rank, F sites of a face of it, rhs
+right-hand sides, Ls slices of the fifth dimension.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..ground.errors import BadArgument
+from ..ground.nearest_word import did_you_mean
+from .phases import Extents, Message, volume
+
+COSTS_FILE = Path(__file__).parent / "costs.json"
+Polynomial = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What an application costs one rank; see :class:`trellis.model.phases.Phase`."""
+
+    flops: float
+    bytes: float
+    messages: tuple[Message, ...]
+    sums: float
+    launches: float
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.flops + other.flops,
+            self.bytes + other.bytes,
+            self.messages + other.messages,
+            self.sums + other.sums,
+            self.launches + other.launches,
+        )
+
+    def times(self, factor: float) -> Counts:
+        """Return the cost of so many applications; messages keep their sizes."""
+        return Counts(
+            factor * self.flops,
+            factor * self.bytes,
+            tuple(Message(m.mu, m.step, m.size, m.count * factor) for m in self.messages),
+            factor * self.sums,
+            factor * self.launches,
+        )
+
+
+def evaluate(polynomial: Polynomial, symbols: Mapping[str, float]) -> float:
+    """Return the value of a polynomial."""
+    total = 0.0
+    for term, coefficient in polynomial.items():
+        value = coefficient
+        for symbol in term.split():
+            if symbol != "1":
+                value *= symbols[symbol]
+        total += value
+    return total
+
+
+@cache
+def read_costs() -> dict[str, Any]:
+    """Return the content of costs.json."""
+    found: dict[str, Any] = json.loads(COSTS_FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def kernel_names() -> list[str]:
+    """Return the names of all kernels."""
+    return sorted(read_costs()["kernels"])
+
+
+def counts(
+    kernel: str,
+    local: Extents,
+    grid: Sequence[int],
+    *,
+    precision: str = "double",
+    link_reals: int = 18,
+    rhs: int = 1,
+    Ls: int = 1,
+) -> Counts:
+    """Return the cost of an application of a kernel on one rank.
+
+    Raises
+    ------
+    BadArgument
+        There is no such kernel, or not in this storage.
+    """
+    kernels = read_costs()["kernels"]
+    if kernel not in kernels:
+        raise BadArgument(f"expected a kernel of costs.json, found {kernel!r}{did_you_mean(kernel, kernels)}")
+    storage = f"{precision} {link_reals}"
+    if storage not in kernels[kernel]:
+        raise BadArgument(
+            f"{kernel}: expected a storage among {', '.join(kernels[kernel])} (precision, reals of a link), "
+            f"found {storage}"
+        )
+    of = kernels[kernel][storage]
+    symbols: dict[str, float] = {"V": volume(local), "rhs": rhs, "Ls": Ls}
+    messages = tuple(
+        Message(mu, side["step"], evaluate(part, {**symbols, "F": volume(local) / local[mu]}))
+        for mu in range(4)
+        if grid[mu] > 1
+        for side in of["messages"]
+        for part in side["parts"]
+    )
+    cut = sum(n > 1 for n in grid)
+    return Counts(
+        evaluate(of["flops"], symbols),
+        evaluate(of["bytes"], symbols),
+        messages,
+        of["sums"],
+        of["launches"] + cut * of["launches_of_a_cut"],
+    )
