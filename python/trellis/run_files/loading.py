@@ -68,7 +68,7 @@ def _read_text(path: Path | str) -> str:
 
 def parse_run_file(text: str, model: type[Run], name: str = "run file") -> Run:
     """Validate the text of a run file; see :func:`load_run_file`."""
-    return validate_run(_parse_toml(text, name), model, name, text)
+    return validate_run(parse_toml(text, name), model, name, text)
 
 
 def load_toml(path: Path | str) -> dict[str, Any]:
@@ -79,10 +79,11 @@ def load_toml(path: Path | str) -> dict[str, Any]:
     RunFileError
         The file cannot be read, or is not TOML.
     """
-    return _parse_toml(_read_text(path), str(path))
+    return parse_toml(_read_text(path), str(path))
 
 
-def _parse_toml(text: str, name: str) -> dict[str, Any]:
+def parse_toml(text: str, name: str) -> dict[str, Any]:
+    """Return the content of TOML text without validating it; see :func:`load_toml`."""
     try:
         return tomllib.loads(text.removeprefix(_BYTE_ORDER_MARK))
     except tomllib.TOMLDecodeError as error:
