@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from ..ground.errors import BadArgument, FileError
 
 Coordinates = tuple[int, ...]
+#: Least local extent of a cut direction that has room for hops over three sites.
+_ROOM = 4
 
 
 @dataclass(frozen=True)
@@ -139,20 +142,22 @@ def surface(ranks: RankMap, local: Sequence[int]) -> float:
 def best_box(grid: Sequence[int], ranks_per_node: int, local: Sequence[int]) -> Coordinates:
     """Return the box of the grid with the least surface between nodes, that of trellis::group_by_node.
 
-    Where several are alike, the one with the longest extents in x, then y and z is taken.
+    Of several with one surface the least in the order of x, then y, z and t is taken.
 
     Raises
     ------
     BadArgument
         No box of so many ranks divides the grid.
     """
-    found: list[tuple[float, tuple[int, ...]]] = []
-    for box in factorisations(ranks_per_node, len(grid)):
-        if all(n % b == 0 for n, b in zip(grid, box, strict=True)):
-            found.append((_box_surface(grid, box, local), tuple(-b for b in box)))
+    found = [
+        (_box_surface(grid, box, local), box)
+        for box in factorisations(ranks_per_node, len(grid))
+        if all(n % b == 0 for n, b in zip(grid, box, strict=True))
+    ]
     if not found:
         raise BadArgument(f"expected a box of {ranks_per_node} ranks in the grid {tuple(grid)}; there is none")
-    return tuple(-b for b in min(found)[1])
+    least = min(size for size, _ in found)
+    return min(box for size, box in found if size <= least * (1 + 1e-12))
 
 
 def _box_surface(grid: Sequence[int], box: Sequence[int], local: Sequence[int]) -> float:
@@ -165,12 +170,13 @@ def factorisations(count: int, parts: int) -> list[Coordinates]:
     """Return all ways to write a number as a product of so many factors, in order."""
     if parts == 1:
         return [(count,)]
-    return [
-        (first, *rest)
-        for first in range(1, count + 1)
-        if count % first == 0
-        for rest in factorisations(count // first, parts - 1)
-    ]
+    return [(first, *rest) for first in _divisors(count) for rest in factorisations(count // first, parts - 1)]
+
+
+@cache
+def _divisors(count: int) -> list[int]:
+    small = [n for n in range(1, math.isqrt(count) + 1) if count % n == 0]
+    return small + [count // n for n in reversed(small) if n * n != count]
 
 
 def primes(count: int) -> list[int]:
@@ -185,26 +191,36 @@ def primes(count: int) -> list[int]:
 
 
 def least_surface_grid(extents: Sequence[int], ranks: int) -> Coordinates:
-    """Return the process grid with the least surface a rank, as choose_process_grid of trellis takes.
+    """Return the process grid with the least surface a rank, as choose_process_grid of the core takes it.
 
-    Local extents are even. Among equal surfaces the cut of later directions comes first.
+    Local extents are even, and of cut directions at least 4 where that is possible. Of several with one
+    surface the one that cuts later directions more is taken.
 
     Raises
     ------
     BadArgument
         No grid leaves even local extents.
     """
-    found: list[tuple[float, tuple[int, ...]]] = []
-    for grid in factorisations(ranks, len(extents)):
-        if any(n % (2 * g) for n, g in zip(extents, grid, strict=True)):
-            continue
-        local = [n // g for n, g in zip(extents, grid, strict=True)]
-        size = math.prod(local)
-        faces = sum(2 * size / n for n, g in zip(local, grid, strict=True) if g > 1)
-        found.append((faces, grid))
-    if not found:
+    legal = [
+        grid
+        for grid in factorisations(ranks, len(extents))
+        if all(n % (2 * g) == 0 for n, g in zip(extents, grid, strict=True))
+    ]
+    roomy = [
+        grid
+        for grid in legal
+        if all(g == 1 or n // g >= _ROOM for n, g in zip(extents, grid, strict=True))
+    ]
+    if not legal:
         raise BadArgument(f"no process grid of {ranks} ranks leaves even local extents of {tuple(extents)}")
-    return min(found)[1]
+    size = math.prod(extents) // ranks
+
+    def surface_of(grid: Coordinates) -> int:
+        return sum(size // (n // g) for n, g in zip(extents, grid, strict=True) if g > 1)
+
+    chosen = roomy or legal
+    least = min(map(surface_of, chosen))
+    return max((grid for grid in chosen if surface_of(grid) == least), key=lambda grid: grid[::-1])
 
 
 def qmp_grid(extents: Sequence[int], ranks: int) -> Coordinates:
