@@ -18,8 +18,8 @@ may include itself, the folders it sees, and all that those see. Besides:
 - in Python, a room sees what PYTHON_ROOMS says, and all that those see; imports for types and inside
   functions count. No module imports the package itself or a module beside the rooms, and no imports go in a
   circle;
-- run_files, analysis, campaign, report, peer_inputs and model import neither trellis._core nor a module that does,
-  nor the module that loads it on request.
+- run_files, analysis, campaign, report, peer_inputs and model import neither trellis._core nor a module that
+  does, nor the module that loads it on request.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The program bench_costs of a build says what operators declare on some lattices,
 the messages of each direction. Coefficients come from exact fits in V (sites of a rank), F (sites of a face),
 rhs and Ls; a kernel that is no such polynomial is an error.
 
-    tools/write_model_costs.py --build build/release            # --check: compare with the file, write nothing
+    tools/write_model_costs.py --build build/release     # --check: compare with the file, write nothing
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def declared(build: Path, lattices: Iterable[Sequence[int]], grid: Sequence[int]
     ]
     if ranks > 1:
         words = ["mpirun", "--oversubscribe", "-n", str(ranks), *words]
-    ended = subprocess.run(words, check=False, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    ended = subprocess.run(
+        words, check=False, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
     if ended.returncode:
         raise SystemExit(f"{' '.join(words)}: status {ended.returncode}\n{ended.stderr}")
     rows: list[dict[str, Any]] = json.loads(ended.stdout)["costs"]
@@ -96,7 +98,9 @@ def message_polynomials(cut: Sequence[Mapping[str, Any]], what: str) -> list[dic
             symbols = symbols_of(row, 2)
             local = [n // g for n, g in zip(row["lattice"], row["grid"], strict=True)]
             symbols["F"] = symbols["V"] / local[mu]
-            mine = [m for m in row["messages"] if m["mu"] == mu and m["step"] == step for _ in range(m["count"])]
+            mine = [
+                m for m in row["messages"] if m["mu"] == mu and m["step"] == step for _ in range(m["count"])
+            ]
             while len(sizes) < len(mine):
                 sizes.append([])
             for place, message in enumerate(mine):
@@ -107,7 +111,9 @@ def message_polynomials(cut: Sequence[Mapping[str, Any]], what: str) -> list[dic
     return [side for side in sides if side["parts"]]
 
 
-def kernel_entry(one: Sequence[Mapping[str, Any]], cut: Sequence[Mapping[str, Any]], what: str) -> dict[str, Any]:
+def kernel_entry(
+    one: Sequence[Mapping[str, Any]], cut: Sequence[Mapping[str, Any]], what: str
+) -> dict[str, Any]:
     """Return the entry of a kernel in one storage, from its rows on one rank and on two."""
     launches = constant(one, "launches", what)
     return {
@@ -124,15 +130,19 @@ def make(build: Path) -> dict[str, Any]:
     """Return the content of costs.json."""
     one = declared(build, LATTICES, (1, 1, 1, 1))
     cut = [
-        row
-        for mu in range(4)
-        for row in declared(build, LATTICES, [2 if nu == mu else 1 for nu in range(4)])
+        row for mu in range(4) for row in declared(build, LATTICES, [2 if nu == mu else 1 for nu in range(4)])
     ]
     kernels: dict[str, dict[str, Any]] = {}
     for name in sorted({row["kernel"] for row in one}):
-        for precision, reals in sorted({(r["precision"], r["link_reals"]) for r in one if r["kernel"] == name}):
+        for precision, reals in sorted(
+            {(r["precision"], r["link_reals"]) for r in one if r["kernel"] == name}
+        ):
             mine, mine_cut = (
-                [r for r in rows if (r["kernel"], r["precision"], r["link_reals"]) == (name, precision, reals)]
+                [
+                    r
+                    for r in rows
+                    if (r["kernel"], r["precision"], r["link_reals"]) == (name, precision, reals)
+                ]
                 for rows in (one, cut)
             )
             what = f"{name}, {precision}, {reals} link reals"
@@ -142,7 +152,9 @@ def make(build: Path) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release", help="a build with bench_costs")
+    parser.add_argument(
+        "--build", type=Path, default=ROOT / "build" / "release", help="a build with bench_costs"
+    )
     parser.add_argument("--check", action="store_true", help="status 1 where the file is another one")
     options = parser.parse_args()
     text = json.dumps(make(options.build), indent=1) + "\n"

@@ -145,7 +145,7 @@ def machine_path(name: Path | str) -> Path:
         if (folder / f"{name}.toml").is_file():
             return folder / f"{name}.toml"
     raise BadArgument(
-        f"no machine {str(name)!r}: give a file, or one of {', '.join(machine_names())}; of published figures: "
+        f"no machine {str(name)!r}: give a file, or one of {', '.join(machine_names())}; of papers: "
         f"{', '.join(published_machine_names())}"
     )
 

@@ -100,14 +100,18 @@ class FabricTable(Table):
         default="flat", description="flat: the cards limit, never the network between them."
     )
     extents: list[Annotated[int, Field(ge=1)]] = Field(
-        default=[], description="torus: its extents; fat_tree: arities from below; dragonfly: groups, routers, nodes."
+        default=[],
+        description="torus: its extents; fat_tree: arities from below; dragonfly: groups, routers, nodes.",
     )
     link_gbs: _GigabytesPerSecond | None = Field(default=None, description="Of a link, one way.")
     hop_us: _Microseconds = Field(default=0.0, description="Time that each link on the way adds.")
     routing: Literal["minimal", "adaptive"] = Field(default="minimal", description="Choice of ways.")
-    taper: float = Field(default=1.0, gt=0, le=1, description="Share of full bandwidth above the first level.")
+    taper: float = Field(
+        default=1.0, gt=0, le=1, description="Share of full bandwidth above the first level."
+    )
     forwards: bool = Field(
-        default=False, description="torus: a node's card carries the traffic that it forwards, beside its own."
+        default=False,
+        description="torus: a node's card carries the traffic that it forwards, beside its own.",
     )
 
     @model_validator(mode="after")
@@ -136,7 +140,8 @@ class CostsTable(Table):
         default=None, description="Factor of the time of messages within a node."
     )
     network_gbs: ConstantTable | None = Field(
-        default=None, description="Rate of a card in exchanges of an application, where it differs from the link's."
+        default=None,
+        description="Rate of a card in exchanges of an application, where it differs from the link's.",
     )
     sum_us: ConstantTable | None = Field(default=None, description="A global sum of one rank.")
     sum_log2_us: ConstantTable | None = Field(

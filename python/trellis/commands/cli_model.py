@@ -173,9 +173,9 @@ def compare(
 
 @app.command()
 def calibrate(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="M.toml", help="The machine file.")] = Path(
-        "machine.toml"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="M.toml", help="The machine file.")
+    ] = Path("machine.toml"),
     ranks: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Ranks of the exchange; default: 2, or 1 core.")
     ] = None,

@@ -210,8 +210,8 @@ def plan(file: Path, *, machine: str, iterations: str | None, lattice: str | Non
         }
     )
     output.line(
-        f"{campaign.name} on {nodes.name}: {show_seconds(figures['makespan_seconds'])}, {hours:.4g} node hours "
-        f"of tasks; {len(estimates)} of {len(tasks)} tasks by the model"
+        f"{campaign.name} on {nodes.name}: {show_seconds(figures['makespan_seconds'])}, "
+        f"{hours:.4g} node hours of tasks; {len(estimates)} of {len(tasks)} tasks by the model"
     )
     for line in gantt_lines([(run.task, run.begin, run.end) for run in runs]):
         output.line(line)
@@ -228,7 +228,10 @@ def gantt_lines(runs: Sequence[tuple[str, float, float]], *, width: int = 50, mo
     for name, begin, stop in ordered[:most]:
         first = int(width * begin / end)
         length = max(1, round(width * (stop - begin) / end))
-        lines.append(f"{name[:28]:28} |{' ' * first}{'#' * length}".ljust(width + 31) + f"| {show_seconds(stop - begin)}")
+        lines.append(
+            f"{name[:28]:28} |{' ' * first}{'#' * length}".ljust(width + 31)
+            + f"| {show_seconds(stop - begin)}"
+        )
     if len(ordered) > most:
         lines.append(f"... and {len(ordered) - most} more tasks")
     return lines
@@ -257,7 +260,11 @@ def compare(result: Path, *, machine: str, iterations: str | None, json: bool) -
         f"a {found.step}: measured {found.measured:.4g} s, forecast {row.seconds:.4g} s "
         f"({row.low:.3g} to {row.high:.3g}): {found.ratio:.2f} times the forecast"
     )
-    words = {"within": "within the band", "slower": "slower than the machine should be", "faster": "faster than the band"}
+    words = {
+        "within": "within the band",
+        "slower": "slower than the machine should be",
+        "faster": "faster than the band",
+    }
     output.line(words[found.verdict])
     for line in found.advice():
         output.line(f"  {line}")

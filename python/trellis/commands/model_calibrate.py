@@ -22,9 +22,27 @@ from .output import Output
 _TIMES = ("--seconds", "0.03", "--rounds", "5", "--threads", "1", "--json")
 _LATTICES = "4.4.4.8,8.8.8.8,8.8.8.16,16.16.16.16"
 _KERNELS: dict[str, tuple[str, ...]] = {
-    "wilson": ("--lattice", _LATTICES, "--precision", "double,float,half", "--link-reals", "12,18", "--rhs", "1,12"),
+    "wilson": (
+        "--lattice",
+        _LATTICES,
+        "--precision",
+        "double,float,half",
+        "--link-reals",
+        "12,18",
+        "--rhs",
+        "1,12",
+    ),
     "staggered": ("--lattice", _LATTICES, "--precision", "double,float", "--link-reals", "18", "--rhs", "1"),
-    "domain_wall": ("--lattice", "4.4.4.8,8.8.8.8", "--precision", "float,half", "--link-reals", "12", "--ls", "12"),
+    "domain_wall": (
+        "--lattice",
+        "4.4.4.8,8.8.8.8",
+        "--precision",
+        "float,half",
+        "--link-reals",
+        "12",
+        "--ls",
+        "12",
+    ),
     "gauge": ("--lattice", _LATTICES, "--precision", "double"),
 }
 _EXCHANGE = ("--seconds", "0.01", "--rounds", "5", "--json")
@@ -37,8 +55,8 @@ def calibrate(target: Path, *, ranks: int | None, name: str | None, json: bool) 
     missing = [what for what in (*_KERNELS, "exchange") if what not in available]
     if missing:
         raise NotAvailable(
-            f"this build has no benchmark programs {', '.join(missing)}; ./bootstrap bench in a clone of Trellis "
-            "makes them"
+            f"this build has no benchmark programs {', '.join(missing)}; ./bootstrap bench in a clone of "
+            "Trellis makes them"
         )
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30

@@ -84,9 +84,7 @@ def add_kernels(calibration: Calibration, found: Mapping[str, Any]) -> None:
         ranks = result.get("ranks", 1)
         local = tuple(int(n) for n in result["lattice"])
         for kernel in KERNELS.get(result["kernel"], ()):
-            calibration.rates.append(
-                Rate(kernel, result["precision"], local, result["gflops"] / ranks)
-            )
+            calibration.rates.append(Rate(kernel, result["precision"], local, result["gflops"] / ranks))
         precision = "double" if result["precision"] == "double" else "float"
         peak = result["peak_gflops"] / ranks
         calibration.peaks[precision] = max(calibration.peaks.get(precision, 0.0), peak)
@@ -153,7 +151,9 @@ def machine_text(calibration: Calibration, *, day: str) -> str:
         No kernel was measured.
     """
     if not calibration.rates:
-        raise BadArgument("no kernel was measured: a calibration needs the benchmark programs (./bootstrap bench)")
+        raise BadArgument(
+            "no kernel was measured: a calibration needs the benchmark programs (./bootstrap bench)"
+        )
     lines = [
         f"# Measured by trellis model calibrate on {day}.",
         "[machine]",
@@ -168,9 +168,7 @@ def machine_text(calibration: Calibration, *, day: str) -> str:
         'name = "core"',
         'kind = "cpu"',
         f"count = {calibration.cores}",
-        "peak_gflops = { "
-        + ", ".join(f"{p} = {g:.4g}" for p, g in sorted(calibration.peaks.items()))
-        + " }",
+        "peak_gflops = { " + ", ".join(f"{p} = {g:.4g}" for p, g in sorted(calibration.peaks.items())) + " }",
         "memory = [",
         *_memory_lines(calibration.levels),
         "]",
@@ -202,7 +200,9 @@ def _memory_lines(levels: Sequence[tuple[float, float]]) -> list[str]:
     for size, speed in levels:
         by_size.setdefault(math.ceil(math.log2(max(size / 2**20, 1 / 64))), []).append(speed)
     ordered = sorted(by_size.items())
-    lines = [f"  {{ mib = {2.0**power:g}, gbs = {np.median(speeds):.4g} }}," for power, speeds in ordered[:-1]]
+    lines = [
+        f"  {{ mib = {2.0**power:g}, gbs = {np.median(speeds):.4g} }}," for power, speeds in ordered[:-1]
+    ]
     return [*lines, f"  {{ gbs = {np.median(ordered[-1][1]):.4g} }},"]
 
 
@@ -233,8 +233,12 @@ def _cost_lines(calibration: Calibration) -> list[str]:
         doublings = math.log2(most / min(calibration.sum_us))
         if doublings:
             slope = (calibration.sum_us[most] - first) / doublings
-            lines.append(f'sum_log2_us = {{ value = {max(slope, 0):.4g}, origin = "trellis bench exchange" }}')
+            lines.append(
+                f'sum_log2_us = {{ value = {max(slope, 0):.4g}, origin = "trellis bench exchange" }}'
+            )
         else:
-            lines.append(f'sum_log2_us = {{ value = {first:.4g}, origin = "as long as the first sum, assumed" }}')
+            lines.append(
+                f'sum_log2_us = {{ value = {first:.4g}, origin = "as long as the first sum, assumed" }}'
+            )
     lines.append('model_error = { value = 0.1, origin = "assumed, as of the published figures" }')
     return lines

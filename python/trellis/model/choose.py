@@ -58,12 +58,18 @@ def candidates(
     for k, choice in enumerate(found):
         speed_up = first.seconds / choice.forecast.seconds
         efficiency = speed_up * first.nodes / choice.forecast.nodes
-        found[k] = replace(choice, forecast=replace(choice.forecast, speed_up=speed_up, efficiency=efficiency))
+        found[k] = replace(
+            choice, forecast=replace(choice.forecast, speed_up=speed_up, efficiency=efficiency)
+        )
     return found
 
 
 def choose(
-    found: list[Choice], *, within: float | None = None, steps: int | None = None, efficiency: float | None = None
+    found: list[Choice],
+    *,
+    within: float | None = None,
+    steps: int | None = None,
+    efficiency: float | None = None,
 ) -> Choice:
     """Return the cheapest way within a deadline, or the fastest way of at least an efficiency.
 

@@ -21,7 +21,16 @@ from .mapping import RankMap
 from .phases import Phase, Workload
 
 #: Parts of a time, as tables name what limits.
-LIMITS = ("memory", "arithmetic", "kernel", "network", "latency", "in-node links", "exchange overhead", "sums")
+LIMITS = (
+    "memory",
+    "arithmetic",
+    "kernel",
+    "network",
+    "latency",
+    "in-node links",
+    "exchange overhead",
+    "sums",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +168,9 @@ def local_seconds(phase: Phase, machine: HardwareModel) -> tuple[float, str]:
     if launches > roof:
         return roof + launches, "latency"
     peak = machine.device.peak_gflops.get(phase.precision) or machine.device.peak_gflops.get("float")
-    is_arithmetic = bool(peak) and phase.flops / (1e9 * (peak or 1)) >= machine.device.efficiency * roof * 0.999
+    is_arithmetic = (
+        bool(peak) and phase.flops / (1e9 * (peak or 1)) >= machine.device.efficiency * roof * 0.999
+    )
     return roof + launches, "arithmetic" if is_arithmetic else "memory"
 
 

@@ -1,4 +1,4 @@
-"""Measured times beside their forecasts: results of trellis generate and trellis measure, and of benchmarks."""
+"""Measured times beside their forecasts: results of trellis generate and trellis measure."""
 
 from __future__ import annotations
 
@@ -99,8 +99,10 @@ def compare(path: Path | str, machine: HardwareModel, given: IterationCounts) ->
         each = float(np.mean(list(iterations.of_a_solve.values())))
         iterations = IterationCounts({"": each, **given.of_a_solve}, {}, str(path))
     grid = run.machine.grid or least_surface_grid(extents, ranks)
-    nodes = max(1, -(-ranks * threads // machine.ranks_per_node)) if machine.device.kind == "cpu" else max(
-        1, -(-ranks // machine.ranks_per_node)
+    nodes = (
+        max(1, -(-ranks * threads // machine.ranks_per_node))
+        if machine.device.kind == "cpu"
+        else max(1, -(-ranks // machine.ranks_per_node))
     )
     workload = workload_of(run, extents, grid, iterations)
     predicted = forecast_of(workload, machine, nodes, extents, grid)

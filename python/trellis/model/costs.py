@@ -1,7 +1,7 @@
 """Costs of the core's operators and kernels as polynomials, read from costs.json.
 
-tools/write_model_costs.py writes the file from what the core declares (`trellis bench costs`). A polynomial is
-a table from products of symbols to coefficients. Symbols: V sites of a rank, F sites of a face of it, rhs
+tools/write_model_costs.py writes the file from what the core declares (`trellis bench costs`). A polynomial
+is a table from products of symbols to coefficients. Symbols: V sites of a rank, F sites of a face of it, rhs
 right-hand sides, Ls slices of the fifth dimension.
 """
 

@@ -82,7 +82,7 @@ def _python_with_simgrid() -> str:
 
 
 #: It runs where SimGrid is. A message takes all links of its way at once; factors of TCP are set to 1.
-_PROGRAM = r'''
+_PROGRAM = r"""
 import json, sys
 import simgrid
 
@@ -101,7 +101,8 @@ def main():
     given = json.load(sys.stdin)
     engine = simgrid.Engine(["engine", "--cfg=network/model:CM02", "--cfg=network/TCP-gamma:0",
                              "--cfg=network/crosstraffic:0", "--cfg=network/latency-factor:1",
-                             "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--log=root.thresh:error"])
+                             "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0",
+                             "--log=root.thresh:error"])
     if hasattr(simgrid.NetZone, "create_full_zone"):
         zone = simgrid.NetZone.create_full_zone("fabric")
     else:
@@ -134,7 +135,7 @@ def main():
             hosts[node].add_actor("a%d" % node, exchange, *arguments)
     engine.run()
     print(simgrid.Engine.clock() if callable(simgrid.Engine.clock) else simgrid.Engine.clock)
-'''
+"""
 
 
 def network_seconds(phase: Phase, machine: HardwareModel, ranks: RankMap) -> float:

@@ -63,7 +63,10 @@ class Fit:
             There are such constants.
         """
         if self.undetermined:
-            found = ", ".join(f"{n} = {self.values[n]:.3g} +- {100 * self.relative_errors[n]:.0f} %" for n in self.undetermined)
+            found = ", ".join(
+                f"{n} = {self.values[n]:.3g} +- {100 * self.relative_errors[n]:.0f} %"
+                for n in self.undetermined
+            )
             raise BadArgument(
                 f"the data do not determine {found}: measure where they matter, or give their values"
             )
@@ -155,7 +158,9 @@ def _errors(
 
 
 def leave_out_rms(
-    groups: Sequence[object], fit_without: Callable[[object], Constants], residuals_of: Callable[[Constants, object], NDArray[np.float64]]
+    groups: Sequence[object],
+    fit_without: Callable[[object], Constants],
+    residuals_of: Callable[[Constants, object], NDArray[np.float64]],
 ) -> float:
     """Return the root mean square of log(model / data) of each group, by fits that do not know it.
 

@@ -100,7 +100,9 @@ class ForecastTable:
     left_out: dict[int, str]
 
 
-def rank_map(machine: HardwareModel, grid: Sequence[int], local: Sequence[int], order: str | None = None) -> RankMap:
+def rank_map(
+    machine: HardwareModel, grid: Sequence[int], local: Sequence[int], order: str | None = None
+) -> RankMap:
     """Return the ranks on nodes: boxes of least surface as trellis makes them, or an order."""
     per_node = machine.ranks_per_node
     if order is not None:
@@ -232,7 +234,7 @@ def _require_grid(grid: Sequence[int], extents: Sequence[int], ranks: int) -> No
 
 
 def _grown(local: Extents, ranks: int) -> Extents:
-    """Return the lattice of so many ranks with a local lattice: the longest process grids are in t, z, y, x."""
+    """Return the lattice of so many ranks with a local lattice, cut in t first, then in z, y and x."""
     grid = [1, 1, 1, 1]
     axis, left = 3, ranks
     factor = 2

@@ -1,7 +1,7 @@
 """R-MAT graphs and level-synchronous breadth-first searches, counted for partitions over ranks.
 
-D. Chakrabarti, Y. Zhan and C. Faloutsos, R-MAT: a recursive model for graph mining (2004), with the numbers of
-the Graph 500 benchmark: A .57, B .19, C .19, D .05, sixteen edges a vertex.
+D. Chakrabarti, Y. Zhan and C. Faloutsos, R-MAT: a recursive model for graph mining (2004), with the numbers
+of the Graph 500 benchmark: A .57, B .19, C .19, D .05, sixteen edges a vertex.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def adjacency(edges: Edges, vertices: int) -> Any:
     keep = edges[0] != edges[1]
     rows = np.concatenate([edges[0][keep], edges[1][keep]])
     columns = np.concatenate([edges[1][keep], edges[0][keep]])
-    graph = coo_matrix((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(vertices, vertices)).tocsr()
+    graph = coo_matrix(
+        (np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(vertices, vertices)
+    ).tocsr()
     graph.sum_duplicates()
     graph.data[:] = 1
     return graph

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..campaign.files import machine_path
-from ..campaign.hardware_tables import ConstantTable, CostsTable, DeviceTable, FabricTable, LinkTable, RateTable
+from ..campaign.hardware_tables import (
+    ConstantTable,
+    CostsTable,
+    DeviceTable,
+    FabricTable,
+    LinkTable,
+    RateTable,
+)
 from ..campaign.tables import MachineFile, NodesTable
 from ..ground.errors import BadArgument
 from ..run_files.loading import load_run_file, parse_run_file
@@ -144,10 +151,14 @@ class HardwareModel:
             {
                 volume(rate.extents): rate.gflops
                 for rate in self.device.rates
-                if rate.kernel == phase.kernel and rate.precision == phase.precision and rate.grid == nearest.grid
+                if rate.kernel == phase.kernel
+                and rate.precision == phase.precision
+                and rate.grid == nearest.grid
             }.items()
         )
-        return _between([math.log(v) for v, _ in points], [g for _, g in points], math.log(volume(phase.extents)))
+        return _between(
+            [math.log(v) for v, _ in points], [g for _, g in points], math.log(volume(phase.extents))
+        )
 
     def roof_seconds(self, phase: Phase) -> float:
         """Return the time of a phase by the roofline, at the device's efficiency."""

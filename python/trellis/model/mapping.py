@@ -130,7 +130,7 @@ def from_file(path: Path | str, grid: Sequence[int]) -> RankMap:
 
 
 def surface(ranks: RankMap, local: Sequence[int]) -> float:
-    """Return the largest number of face sites that a node exchanges with other nodes, both ways of each face once."""
+    """Return the largest number of face sites of a node whose neighbours lie on other nodes."""
     size = math.prod(local)
     sites = np.zeros(ranks.grid)
     for mu, step in itertools.product(range(len(ranks.grid)), (1, -1)):
@@ -155,7 +155,9 @@ def best_box(grid: Sequence[int], ranks_per_node: int, local: Sequence[int]) -> 
         if all(n % b == 0 for n, b in zip(grid, box, strict=True))
     ]
     if not found:
-        raise BadArgument(f"expected a box of {ranks_per_node} ranks in the grid {tuple(grid)}; there is none")
+        raise BadArgument(
+            f"expected a box of {ranks_per_node} ranks in the grid {tuple(grid)}; there is none"
+        )
     least = min(size for size, _ in found)
     return min(box for size, box in found if size <= least * (1 + 1e-12))
 
@@ -170,7 +172,9 @@ def factorisations(count: int, parts: int) -> list[Coordinates]:
     """Return all ways to write a number as a product of so many factors, in order."""
     if parts == 1:
         return [(count,)]
-    return [(first, *rest) for first in _divisors(count) for rest in factorisations(count // first, parts - 1)]
+    return [
+        (first, *rest) for first in _divisors(count) for rest in factorisations(count // first, parts - 1)
+    ]
 
 
 @cache
@@ -207,9 +211,7 @@ def least_surface_grid(extents: Sequence[int], ranks: int) -> Coordinates:
         if all(n % (2 * g) == 0 for n, g in zip(extents, grid, strict=True))
     ]
     roomy = [
-        grid
-        for grid in legal
-        if all(g == 1 or n // g >= _ROOM for n, g in zip(extents, grid, strict=True))
+        grid for grid in legal if all(g == 1 or n // g >= _ROOM for n, g in zip(extents, grid, strict=True))
     ]
     if not legal:
         raise BadArgument(f"no process grid of {ranks} ranks leaves even local extents of {tuple(extents)}")

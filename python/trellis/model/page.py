@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..ground.crash_safe_files import write_text
 from .forecast import ForecastTable
 from .tables import COLUMNS, cells
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def write_page(table: ForecastTable, path: Path | str, *, weak: ForecastTable | None = None) -> None:
@@ -31,7 +35,7 @@ def write_page(table: ForecastTable, path: Path | str, *, weak: ForecastTable | 
     write_text(Path(path), _html(table, drawings))
 
 
-def scaling_figure(table: ForecastTable, title: str):  # type: ignore[no-untyped-def]
+def scaling_figure(table: ForecastTable, title: str) -> Figure:
     """Return the time of a step against nodes, with the band and the ideal line, and the efficiency below."""
     from matplotlib.figure import Figure
 
@@ -42,7 +46,12 @@ def scaling_figure(table: ForecastTable, title: str):  # type: ignore[no-untyped
     nodes = [row.nodes for row in table.rows]
     seconds = [row.seconds for row in table.rows]
     above.fill_between(
-        nodes, [r.low for r in table.rows], [r.high for r in table.rows], color=COLOURS[0], alpha=BAND_ALPHA, lw=0
+        nodes,
+        [r.low for r in table.rows],
+        [r.high for r in table.rows],
+        color=COLOURS[0],
+        alpha=BAND_ALPHA,
+        lw=0,
     )
     above.plot(nodes, seconds, marker="o", color=COLOURS[0], label="forecast")
     ideal = [row.seconds / row.efficiency**-1 for row in table.rows]
@@ -56,17 +65,19 @@ def scaling_figure(table: ForecastTable, title: str):  # type: ignore[no-untyped
     return figure
 
 
-def parts_figure(table: ForecastTable):  # type: ignore[no-untyped-def]
+def parts_figure(table: ForecastTable) -> Figure:
     """Return the shares of computing, network and overheads against nodes."""
     return _stacked(table, "Parts of a step", [dict(row.time.shares()) for row in table.rows])
 
 
-def phases_figure(table: ForecastTable):  # type: ignore[no-untyped-def]
+def phases_figure(table: ForecastTable) -> Figure:
     """Return the shares of the phases against nodes."""
-    return _stacked(table, "Phases of a step", [{p.name: p.total for p in row.time.phases} for row in table.rows])
+    return _stacked(
+        table, "Phases of a step", [{p.name: p.total for p in row.time.phases} for row in table.rows]
+    )
 
 
-def _stacked(table: ForecastTable, title: str, parts: list[dict[str, float]]):  # type: ignore[no-untyped-def]
+def _stacked(table: ForecastTable, title: str, parts: list[dict[str, float]]) -> Figure:
     from matplotlib.figure import Figure
 
     from ..report.style import COLOURS
@@ -77,7 +88,14 @@ def _stacked(table: ForecastTable, title: str, parts: list[dict[str, float]]):  
     places = range(len(parts))
     for k, name in enumerate(parts[0]):
         share = [part.get(name, 0.0) / row.seconds for part, row in zip(parts, table.rows, strict=True)]
-        axes.bar(places, share, bottom=bottom, label=name, color=COLOURS[k % len(COLOURS)], hatch="/" * (k // len(COLOURS)))
+        axes.bar(
+            places,
+            share,
+            bottom=bottom,
+            label=name,
+            color=COLOURS[k % len(COLOURS)],
+            hatch="/" * (k // len(COLOURS)),
+        )
         bottom = [b + s for b, s in zip(bottom, share, strict=True)]
     axes.set_xticks(list(places), [str(row.nodes) for row in table.rows])
     axes.set(xlabel="nodes", ylabel="share of the time", ylim=(0, 1), title=title)
@@ -88,15 +106,16 @@ def _stacked(table: ForecastTable, title: str, parts: list[dict[str, float]]):  
 def _html(table: ForecastTable, drawings: list[str]) -> str:
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in COLUMNS)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cells(row)[name])}</td>" for name in COLUMNS) + "</tr>" for row in table.rows
+        "<tr>" + "".join(f"<td>{escape(cells(row)[name])}</td>" for name in COLUMNS) + "</tr>"
+        for row in table.rows
     )
     kind = "nominal numbers: good to a factor 2" if table.is_nominal else "bands hold 90 %"
     extents = " x ".join(map(str, table.extents))
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Forecast</title><style>"
         "body{font-family:sans-serif;max-width:60rem;margin:2rem auto;color:#222}"
-        "table{border-collapse:collapse;font-size:.85rem}td,th{border-bottom:1px solid #ddd;padding:.2rem .5rem;"
-        "text-align:right}</style></head><body>"
+        "table{border-collapse:collapse;font-size:.85rem}td,th{border-bottom:1px solid #ddd;padding:.2rem "
+        ".5rem;text-align:right}</style></head><body>"
         f"<h1>Forecast: {escape(table.machine)}, {extents}</h1>"
         f"<p>A step is a {escape(table.step)}. Iterations: {escape(table.iterations)}. {kind}.</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -120,7 +120,12 @@ def volume(extents: Sequence[int]) -> int:
 
 
 def halo(
-    local: Sequence[int], grid: Sequence[int], bytes_of_face_site: float, *, sites: float = 1.0, count: float = 1.0
+    local: Sequence[int],
+    grid: Sequence[int],
+    bytes_of_face_site: float,
+    *,
+    sites: float = 1.0,
+    count: float = 1.0,
 ) -> tuple[Message, ...]:
     """Return the messages of a halo exchange: one to each side of every direction that the grid cuts.
 
@@ -143,7 +148,7 @@ def halo(
 
 
 def merged(phases: Iterable[Phase]) -> list[Phase]:
-    """Return the phases with those of one name added up: messages, sums, work and launches of all repetitions."""
+    """Return the phases with those of one name as one, done as often as all of them."""
     found: dict[str, Phase] = {}
     for phase in phases:
         if phase.name not in found:

@@ -55,7 +55,11 @@ def with_estimates(
 
 
 def _seconds(
-    task: Task, alternative: Alternative, machine: HardwareModel, iterations: IterationCounts, lattice: Extents | None
+    task: Task,
+    alternative: Alternative,
+    machine: HardwareModel,
+    iterations: IterationCounts,
+    lattice: Extents | None,
 ) -> float:
     """Return the duration of a task: all steps of its run file on the ranks that it asks for."""
     try:

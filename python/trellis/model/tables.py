@@ -82,5 +82,9 @@ def latex_text(table: ForecastTable, *, production: int | None = None) -> str:
             words = [rf"\textbf{{{word}}}" for word in words]
         lines.append(" & ".join(words) + r" \\")
     kind = "nominal numbers, good to a factor 2" if table.is_nominal else "90\\,\\% bands"
-    lines += [r"\hline", rf"\multicolumn{{7}}{{l}}{{{table.machine.replace('_', chr(92) + '_')}: {kind}}} \\", r"\end{tabular}"]
+    lines += [
+        r"\hline",
+        rf"\multicolumn{{7}}{{l}}{{{table.machine.replace('_', chr(92) + '_')}: {kind}}} \\",
+        r"\end{tabular}",
+    ]
     return "\n".join(lines) + "\n"

@@ -75,7 +75,7 @@ def test_phases_of_a_search() -> None:
 
 
 def test_particles_that_cross_a_face() -> None:
-    """A count of particles with uniform positions and velocities of one size agrees with n <|v|> dt / (2 dx)."""
+    """A count of uniform particles with velocities of one size agrees with n <|v|> dt / (2 dx)."""
     random = np.random.default_rng(1)
     place, speed = random.random(1_000_000), 0.2 * random.choice([-1.0, 1.0], 1_000_000)
     crossing = np.count_nonzero(place + speed >= 1.0)

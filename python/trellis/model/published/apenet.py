@@ -15,7 +15,7 @@ REQUEST_BYTES, REQUEST_NS = 128, 80.0
 WINDOW_BYTES = 32768
 #: Rates of a GPU to the network by version of the card, and from it; GB/s.
 SEND_V1, SEND_V2, SEND_V3, RECEIVE = 0.3, 1.4, 1.6, 1.4
-#: Time of a translation of an address in firmware, in two versions, and in hardware; rates of the host's side.
+#: Times of a translation of an address, in two versions of firmware and in hardware; rates of the host.
 TRANSLATION_US = {"Nios": (2.2, 1.2), "faster Nios": (1.6, 1.6)}
 HARDWARE_TRANSLATION_US, HARDWARE_GBS = 0.124, 2.2
 CROSSING_BYTES = 131072

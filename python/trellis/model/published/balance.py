@@ -49,7 +49,7 @@ def rows() -> list[Row]:
             published,
             needed_gbs(local, per_node),
             "checked",
-            "INFN 2013; 135 GF/s a GPU of arXiv 0911.3191 lie in the window that all rows leave (134.8 to 135.1)",
+            "INFN 2013; 135 GF/s a GPU (arXiv 0911.3191) lie in the window of all rows, 134.8 to 135.1",
         )
         for local, per_node, published in TABLE
     ]

@@ -1,4 +1,4 @@
-"""Breadth-first search on APEnet+ and InfiniBand (INFN 2013): an effective form with three constants a network."""
+"""Breadth-first search on APEnet+ and InfiniBand (INFN 2013): three effective constants a network."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SearchConstants:
     bytes_per_second: float
 
     def seconds(self, edges: float, nodes: int) -> float:
-        """Return the time of a search: work by edges, work by peers, and (N - 1) / N of N's share that is remote."""
+        """Return the time of a search: by edges, by peers, and by the remote (N - 1) / N of the edges."""
         remote = 2 * edges * (nodes - 1) / nodes**2
         of_peers = self.peer_seconds * (nodes - 1)
         return self.edge_seconds * edges / nodes + of_peers + BYTES_PER_EDGE * remote / self.bytes_per_second
@@ -61,11 +61,16 @@ def rows() -> list[Row]:
     edges = VERTICES * EDGE_FACTOR
     for network, table in STRONG.items():
         of = constants(network)
-        note = (
-            f"INFN 2013; {1e3 * of.peer_seconds:.1f} ms a peer, {1e-9 * of.bytes_per_second:.2f} GB/s effective"
-        )
+        note = f"INFN 2013; {1e3 * of.peer_seconds:.1f} ms a peer, {1e-9 * of.bytes_per_second:.2f} GB/s"
         found += [
-            Row(GROUP, f"{network}, strong, {n} nodes, 10^6 edges/s", rate * 1e-6, edges / of.seconds(edges, n) * 1e-6, "fitted", note)
+            Row(
+                GROUP,
+                f"{network}, strong, {n} nodes, 10^6 edges/s",
+                rate * 1e-6,
+                edges / of.seconds(edges, n) * 1e-6,
+                "fitted",
+                note,
+            )
             for n, rate in table.items()
         ]
         weak = 4 * edges / of.seconds(4 * edges, 4)

@@ -25,7 +25,13 @@ SOURCE = "grid-benchmark d1406480, 251103/daint"
 KERNELS = {"dwf12": (1344.0 * 12, 48.0 * 12), "wilson": (1344.0, 48.0), "staggered": (1146.0, 96.0)}
 #: The fit knows these numbers of nodes, and the speeds on one.
 FITTED_NODES = (2, 4, 8)
-START = {"overlap": 4.0, "exchange_us": 30.0, "staggered_exchange_us": 80.0, "in_node": 1.5, "network_gbs": 12.0}
+START = {
+    "overlap": 4.0,
+    "exchange_us": 30.0,
+    "staggered_exchange_us": 80.0,
+    "in_node": 1.5,
+    "network_gbs": 12.0,
+}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""DD-alphaAMG on QPACE 3 (Georg, Richtmann, Wettig 2017): node counts at which the order of ranks breaks the box."""
+"""DD-alphaAMG on QPACE 3 (Georg, Richtmann, Wettig 2017): nodes where the order of ranks breaks the box."""
 
 from __future__ import annotations
 

@@ -38,7 +38,14 @@ def openacc_rows() -> list[Row]:
             "fitted",
             f"{source}; an exchange takes as long as {exchange:.1f} planes",
         ),
-        Row(OPENACC, "speed-up of D on 12 GPUs, 32^3 x 48", 8.0, 48 / sliced_time(4, exchange), "checked", source),
+        Row(
+            OPENACC,
+            "speed-up of D on 12 GPUs, 32^3 x 48",
+            8.0,
+            48 / sliced_time(4, exchange),
+            "checked",
+            source,
+        ),
         Row(OPENACC, "thinnest slices with perfect scaling, planes", 6.0, thickness, "checked", source),
         Row(
             OPENACC,

@@ -21,14 +21,14 @@ def link_halo(local: Extents, grid: Sequence[int], layers: int = HALO_LAYERS) ->
     if not cut:
         return ()
     faces = {mu: 2 * layers * volume(local) / local[mu] for mu in cut}
-    corners = (ghosts - sum(faces.values())) / len(cut)  # travel to diagonal neighbours; divided among directions
-    return tuple(
-        Message(mu, step, LINK_BYTES * (faces[mu] + corners) / 2) for mu in cut for step in (1, -1)
-    )
+    corners = (ghosts - sum(faces.values())) / len(
+        cut
+    )  # travel to diagonal neighbours; divided among directions
+    return tuple(Message(mu, step, LINK_BYTES * (faces[mu] + corners) / 2) for mu in cut for step in (1, -1))
 
 
 def kernel(name: str, local: Extents, grid: Sequence[int], *, has_halo: bool = True) -> Counts:
-    """Return the cost of a kernel on links, with the exchange of links that it needs, which is not overlapped."""
+    """Return the cost of a kernel on links, with the exchange of links before it, which is not hidden."""
     of = counts(name, local, grid)
     return Counts(of.flops, of.bytes, link_halo(local, grid) if has_halo else (), of.sums, of.launches)
 

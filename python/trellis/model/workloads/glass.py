@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ..phases import Message, Phase, Workload, halo, volume
 
-#: Operations of an over-relaxation step of one spin: 18 fused multiply-adds of the local field, 11 more, a division.
+#: Operations of an over-relaxation step of a spin: 18 fused multiply-adds of the field, 11 more, a division.
 FLOPS = 55.0
-#: Bytes of a step in single precision: own spin read and written, neighbours once, couplings in float or packed.
+#: Bytes of a step in single precision: own spin twice, neighbours once, couplings in float or packed.
 BYTES = {"float": 60.0, "packed": 37.0}
 _REALS = 3
 

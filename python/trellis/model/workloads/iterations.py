@@ -44,8 +44,8 @@ class IterationCounts:
             if key in self.of_a_solve:
                 return self.of_a_solve[key]
         raise BadArgument(
-            f"iterations of the solves of {name!r} are not known: give --iterations {name}=N of a past run, or "
-            "--past with its folder; the model invents none"
+            f"iterations of the solves of {name!r} are not known: give --iterations {name}=N of a past run, "
+            "or --past with its folder; the model invents none"
         )
 
 
@@ -72,7 +72,7 @@ def parse_iterations(text: str | None) -> IterationCounts:
 
 
 def read_iterations(path: Path | str) -> IterationCounts:
-    """Read the counts of a past run: the stream.h5 of trellis generate, or a correlators.NNNNNN.h5 of measure.
+    """Read the counts of a past run: stream.h5 of trellis generate, or correlators.NNNNNN.h5 of measure.
 
     Of a stream the mean over the last half of its trajectories counts.
 

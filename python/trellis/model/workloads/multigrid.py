@@ -66,7 +66,7 @@ def cycle(
     rhs: int = 1,
     iterations: float = 1.0,
 ) -> list[Phase]:
-    """Return the phases of a solve: the outer operator, smoother, transfer and coarse levels of each iteration.
+    """Return the phases of a solve: outer operator, smoother, transfer and coarse levels of each iteration.
 
     Parameters
     ----------
@@ -77,9 +77,16 @@ def cycle(
     """
     fine_once = counts(operator, fine, grid, precision="float", link_reals=link_reals, rhs=rhs)
     phases = [
-        phase_of(f"{name}: operator", fine_once, fine, kernel=operator, precision="float", repeats=2 * iterations),
         phase_of(
-            f"{name}: smoother", fine_once, fine, kernel=operator, precision="float", repeats=smoothing * iterations
+            f"{name}: operator", fine_once, fine, kernel=operator, precision="float", repeats=2 * iterations
+        ),
+        phase_of(
+            f"{name}: smoother",
+            fine_once,
+            fine,
+            kernel=operator,
+            precision="float",
+            repeats=smoothing * iterations,
         ),
     ]
     above = fine
@@ -90,7 +97,14 @@ def cycle(
         )
         moved = transfer(above, level.vectors, rhs)
         phases.append(
-            phase_of(f"{name}: transfer to level {depth}", moved, above, kernel=None, precision="float", repeats=visits)
+            phase_of(
+                f"{name}: transfer to level {depth}",
+                moved,
+                above,
+                kernel=None,
+                precision="float",
+                repeats=visits,
+            )
         )
         once = coarse_operator(local, grid, level.vectors, rhs)
         summed = Counts(once.flops, once.bytes, once.messages, once.sums + 2, once.launches + 2)

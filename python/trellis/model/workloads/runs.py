@@ -66,7 +66,9 @@ def extents_of(run: AnyRun, lattice: Extents | None = None) -> Extents:
     if not isinstance(run, MeasureRun):
         return run.lattice.extents
     if run.configurations.lattice is None:
-        raise BadArgument("the run file does not say the lattice, which its configurations do: give --lattice X.Y.Z.T")
+        raise BadArgument(
+            "the run file does not say the lattice, which its configurations do: give --lattice X.Y.Z.T"
+        )
     return run.configurations.lattice
 
 
@@ -82,11 +84,17 @@ def workload_of(run: AnyRun, extents: Extents, grid: Sequence[int], iterations: 
 
 def step_name(run: AnyRun) -> str:
     """Return the name of a run's step."""
-    return "configuration" if isinstance(run, MeasureRun) else "trajectory" if isinstance(run, HmcRun) else "sweep"
+    return (
+        "configuration"
+        if isinstance(run, MeasureRun)
+        else "trajectory"
+        if isinstance(run, HmcRun)
+        else "sweep"
+    )
 
 
 def steps_of(run: AnyRun) -> int | None:
-    """Return the number of steps of a run; None for measurements, whose configurations are not counted here."""
+    """Return the number of steps of a run; None for measurements: their configurations are files."""
     if isinstance(run, HmcRun):
         return run.trajectories.total
     return None if isinstance(run, MeasureRun) else run.sweeps.total
@@ -108,12 +116,14 @@ def system_of(quark: Quark, *, precision: str, link_reals: int, rhs: int) -> Sys
 
 
 def heat_bath_sweep(run: GenerateRun, local: Extents, grid: Sequence[int]) -> Workload:
-    """Return a sweep of the heat bath with its over-relaxation: each updates four directions of two parities."""
+    """Return a sweep of the heat bath with its over-relaxation: each updates four directions."""
     phases = [
         gauge.link_phase("heat bath", "heatbath", local, grid, 4),
         gauge.link_phase("over-relaxation", "overrelaxation", local, grid, 4 * run.heatbath.over_relaxation),
     ]
-    return Workload("sweep", tuple(p for p in phases if p.repeats), memory=_PROCESS_BYTES + 5 * _field_bytes(local, grid))
+    return Workload(
+        "sweep", tuple(p for p in phases if p.repeats), memory=_PROCESS_BYTES + 5 * _field_bytes(local, grid)
+    )
 
 
 def force_counts(levels: Sequence[IntegratorLevel]) -> list[int]:
@@ -145,7 +155,9 @@ def trajectory(run: HmcRun, local: Extents, grid: Sequence[int], iterations: Ite
     of_quarks = max((count for name, count in forces.items() if name != "gauge"), default=0)
     if smears and of_quarks:
         phases.append(gauge.link_phase("smearing", "stout", local, grid, smears * of_quarks))
-        phases.append(gauge.link_phase("smearing, chain rule", "stout_chain", local, grid, smears * of_quarks))
+        phases.append(
+            gauge.link_phase("smearing, chain rule", "stout_chain", local, grid, smears * of_quarks)
+        )
     for flavour in run.fermions:
         phases += flavour_phases(run, flavour, forces, local, grid, iterations)
     fields = _QUARK_FIELDS + 6 * smears if run.fermions else _QUENCHED_FIELDS
@@ -170,7 +182,10 @@ def flavour_phases(
         all_solves = of_forces + 2
         each = iterations.each(name, all_solves)
         system = system_of(
-            flavour, precision="float" if precision == "double" else precision, link_reals=18, rhs=flavour.pseudofermions or 1
+            flavour,
+            precision="float" if precision == "double" else precision,
+            link_reals=18,
+            rhs=flavour.pseudofermions or 1,
         )
         total = each * all_solves
         if flavour.is_rational:
@@ -197,7 +212,9 @@ def _derivative(
     flops = of.flops + sites * count * hop
     moved = of.bytes + sites * (2 * gauge.LINK_BYTES + 2 * count * system.reals * 8.0)
     counted = solves.Counts(flops, moved, of.messages, 0, 2 + of.launches)
-    return solves.phase_of(name, counted, local, kernel=None, precision="double", repeats=repeats, overlaps=False)
+    return solves.phase_of(
+        name, counted, local, kernel=None, precision="double", repeats=repeats, overlaps=False
+    )
 
 
 def _sea_multigrid(
@@ -237,7 +254,7 @@ def iterations_of_coarse(counts: IterationCounts) -> float:
 
 
 def poles(flavour: SeaQuark) -> int:
-    """Return the poles of a rational function in the molecular dynamics, from its order or by Zolotarev's bound."""
+    """Return the poles of a rational function in the dynamics, from its order or by Zolotarev's bound."""
     if not flavour.is_rational:
         return 1
     table = flavour.rational
@@ -245,10 +262,14 @@ def poles(flavour: SeaQuark) -> int:
         return table.dynamics_order
     low = table.low or (flavour.bare_mass**2 if isinstance(flavour, StaggeredKind) else _LOW)
     high = max(table.high or _HIGH, 2 * low)
-    return max(2, math.ceil(math.log(4 / table.dynamics_tolerance) * math.log(16 * high / low) / (2 * math.pi**2)))
+    return max(
+        2, math.ceil(math.log(4 / table.dynamics_tolerance) * math.log(16 * high / low) / (2 * math.pi**2))
+    )
 
 
-def measurement(run: MeasureRun, local: Extents, grid: Sequence[int], iterations: IterationCounts) -> Workload:
+def measurement(
+    run: MeasureRun, local: Extents, grid: Sequence[int], iterations: IterationCounts
+) -> Workload:
     """Return the solves of all sources of a configuration."""
     quark = run.fermion
     if quark is None:
@@ -256,11 +277,15 @@ def measurement(run: MeasureRun, local: Extents, grid: Sequence[int], iterations
     sources = run.source.count
     precision = run.solver.inner_precision
     if isinstance(quark, StaggeredKind):
-        masses = len(quark.masses)  # type: ignore[union-attr]
+        masses = len(quark.masses)
         system = system_of(quark, precision="float", link_reals=18, rhs=_STAGGERED_COLUMNS)
         each = iterations.each("solve")
         phases = solves.multi_shift("propagators", system, local, grid, sources * each, masses)
-        memory = _PROCESS_BYTES + _MEASURE_FIELDS * _field_bytes(local, grid) + 8 * 18 * volume(local) * (2 + masses)
+        memory = (
+            _PROCESS_BYTES
+            + _MEASURE_FIELDS * _field_bytes(local, grid)
+            + 8 * 18 * volume(local) * (2 + masses)
+        )
         return Workload("configuration", tuple(phases), memory=memory)
     flavours = ["light", "strange"] if quark.has_strange else ["light"]
     inserted = run.feynman_hellmann.count

@@ -63,7 +63,7 @@ def application(system: System, local: Extents, grid: Sequence[int], *, suffix: 
 
 
 def hops_of_iteration(system: System, local: Extents, grid: Sequence[int]) -> Counts:
-    """Return the cost of the applications in an iteration of conjugate gradients, with the sums beside them."""
+    """Return the cost of the applications in an iteration of conjugate gradients, with their sums."""
     once = application(system, local, grid) + application(system, local, grid, suffix="_sum")
     if system.is_hermitian:
         return once
@@ -72,7 +72,14 @@ def hops_of_iteration(system: System, local: Extents, grid: Sequence[int]) -> Co
 
 
 def phase_of(
-    name: str, of: Counts, local: Extents, *, kernel: str | None, precision: str, repeats: float, overlaps: bool = True
+    name: str,
+    of: Counts,
+    local: Extents,
+    *,
+    kernel: str | None,
+    precision: str,
+    repeats: float,
+    overlaps: bool = True,
 ) -> Phase:
     """Return the phase of a cost."""
     return Phase(
@@ -101,8 +108,17 @@ def conjugate_gradients(
     hops = hops_of_iteration(system, local, grid)
     algebra = passes(system, local, 3, 4, 1) + passes(system, local, 5, 4, 0)
     return [
-        phase_of(f"{name}: hops", hops, local, kernel=system.kernel, precision=system.precision, repeats=iterations),
-        phase_of(f"{name}: linear algebra", algebra, local, kernel=None, precision=system.precision, repeats=iterations),
+        phase_of(
+            f"{name}: hops", hops, local, kernel=system.kernel, precision=system.precision, repeats=iterations
+        ),
+        phase_of(
+            f"{name}: linear algebra",
+            algebra,
+            local,
+            kernel=None,
+            precision=system.precision,
+            repeats=iterations,
+        ),
     ]
 
 
@@ -119,8 +135,15 @@ def multi_shift(
         algebra += passes(system, local, shifts, 4 * (shifts - 1), 0)
     hops = hops_of_iteration(system, local, grid)
     return [
-        phase_of(f"{name}: hops", hops, local, kernel=system.kernel, precision=system.precision, repeats=iterations),
         phase_of(
-            f"{name}: linear algebra", algebra, local, kernel=None, precision=system.precision, repeats=iterations
+            f"{name}: hops", hops, local, kernel=system.kernel, precision=system.precision, repeats=iterations
+        ),
+        phase_of(
+            f"{name}: linear algebra",
+            algebra,
+            local,
+            kernel=None,
+            precision=system.precision,
+            repeats=iterations,
         ),
     ]

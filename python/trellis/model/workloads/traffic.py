@@ -66,8 +66,13 @@ def particle_step(
     cells = volume(local)
     particles = cells * particles_per_cell
     guards = halo(local, grid, guard_layers * bytes_of_real * (FIELD_REALS + CURRENT_REALS))
-    crossing = halo(local, grid, crossing_per_face_cell(particles_per_cell, mean_speed) * PARTICLE_REALS * bytes_of_real)
-    moved = particles * 2 * PARTICLE_REALS * bytes_of_real + cells * 2 * (FIELD_REALS + CURRENT_REALS) * bytes_of_real
+    crossing = halo(
+        local, grid, crossing_per_face_cell(particles_per_cell, mean_speed) * PARTICLE_REALS * bytes_of_real
+    )
+    moved = (
+        particles * 2 * PARTICLE_REALS * bytes_of_real
+        + cells * 2 * (FIELD_REALS + CURRENT_REALS) * bytes_of_real
+    )
     phase = Phase(
         "particles",
         flops=PARTICLE_FLOPS * particles,
@@ -80,7 +85,9 @@ def particle_step(
         overlaps=False,
         working_set=moved,
     )
-    memory = particles * PARTICLE_REALS * bytes_of_real + cells * (FIELD_REALS + CURRENT_REALS) * bytes_of_real
+    memory = (
+        particles * PARTICLE_REALS * bytes_of_real + cells * (FIELD_REALS + CURRENT_REALS) * bytes_of_real
+    )
     return Workload("step", (phase,), memory=memory)
 
 
