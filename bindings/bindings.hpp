@@ -46,6 +46,7 @@ void bind_domain_wall(nb::module_& m);
 void bind_three_point(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_hdf5(nb::module_& m);
+void bind_glass(nb::module_& m);
 
 /// Sets the Python exception of an agreed stop (base/stop.hpp): with the GIL.
 void raise_interruption() noexcept;

@@ -39,4 +39,5 @@ NB_MODULE(_core, m) {
   trellis::bindings::bind_three_point(m);
   trellis::bindings::bind_io(m);
   trellis::bindings::bind_hdf5(m);
+  trellis::bindings::bind_glass(m);
 }

@@ -1,0 +1,20 @@
+#pragma once
+/// Sums over the sites of each sample (doc/glass.md). They are exact, so that their bits depend on no order, no
+/// lanes and no ranks, and every rank gets those of all samples.
+#include <utility>
+
+#include "trellis/glass/spin_glass.hpp"
+#include "trellis/kernels/glass/spin_sums.hpp"
+
+namespace trellis {
+
+/// Two slots; of sums over one set of spins the second is not read.
+using SlotPairs = std::vector<std::pair<int, int>>;
+
+/// [sample of the whole lattice][pair][row], with the rows of kernels/glass/spin_sums.hpp. Collective.
+std::vector<double> spin_sums(const SpinGlass& glass, SpinSums kind, const SlotPairs& pairs);
+
+/// The energy of every slot in every sample: [sample][slot]. Collective.
+std::vector<double> energies(const SpinGlass& glass);
+
+}  // namespace trellis

@@ -1,0 +1,48 @@
+#pragma once
+/// Couplings of +1 and -1, one byte a site: bit `leg` of a byte is set where the bond of that leg (2 mu for
+/// x+mu, 2 mu + 1 for x-mu) has the coupling -1.
+#include "trellis/algebra/lanes.hpp"
+
+namespace trellis {
+
+/// The bytes of a block, widened to integers as wide as the reals of the arithmetic.
+template <class R>
+struct SignBits {
+  uint32_t bits;
+  TRELLIS_SITE_FN static SignBits load(const uint8_t* bytes) { return {*bytes}; }
+  /// +1 or -1 in each lane.
+  TRELLIS_SITE_FN R sign(int leg) const { return (bits >> leg & 1) != 0 ? R(-1) : R(1); }
+};
+
+#if !defined(__CUDACC__)
+template <class T, int W>
+struct SignBits<Lanes<T, W, true>> {
+  using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  using Words = typename detail::VectorOf<Word, W>::type;
+  using Bytes = typename detail::VectorOf<uint8_t, W>::type;
+  Words bits;
+
+  TRELLIS_SITE_FN static SignBits load(const uint8_t* bytes) {
+    Bytes b;
+    __builtin_memcpy(&b, bytes, sizeof(b));
+    return {__builtin_convertvector(b, Words)};
+  }
+  TRELLIS_SITE_FN Lanes<T, W, true> sign(int leg) const {
+    constexpr int sign_bit = 8 * int(sizeof(T)) - 1;
+    const Lanes<T, W, true> one(T(1));
+    return Lanes<T, W, true>(typename Lanes<T, W, true>::Vector(
+        ((bits << (sign_bit - leg)) & (Word(1) << sign_bit)) | Words(one.v)));
+  }
+};
+template <class T, int W>
+struct SignBits<Lanes<T, W, false>> {
+  using Half = SignBits<Lanes<T, W / 2>>;
+  Half lo, hi;
+  TRELLIS_SITE_FN static SignBits load(const uint8_t* bytes) {
+    return {Half::load(bytes), Half::load(bytes + W / 2)};
+  }
+  TRELLIS_SITE_FN Lanes<T, W, false> sign(int leg) const { return {lo.sign(leg), hi.sign(leg)}; }
+};
+#endif  // !__CUDACC__
+
+}  // namespace trellis

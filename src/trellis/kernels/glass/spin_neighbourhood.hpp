@@ -1,0 +1,152 @@
+#pragma once
+/// The six bonds of a site: its neighbours' spins and the couplings, whatever the layout. Bonds lie in x, y
+/// and z; the fourth direction counts samples of disorder, which share nothing.
+#include "trellis/algebra/lane_functions.hpp"
+#include "trellis/algebra/unroll.hpp"
+#include "trellis/kernels/glass/sign_bits.hpp"
+#include "trellis/view/site_elements.hpp"
+
+namespace trellis {
+
+inline constexpr int bond_legs = 6;  ///< 2 mu: to x+mu, 2 mu + 1: to x-mu
+
+/// The sites of one parity with all that lies around them. Spins have a slot for each set of them; couplings
+/// belong to all slots.
+struct SpinCall {
+  RawField spins;   ///< of this parity
+  RawField others;  ///< of the other one
+  RawField ghosts;  ///< those of the other parity on other ranks
+  RawField couplings, other_couplings, coupling_ghosts;  ///< J of the bonds to x+mu
+  const uint8_t* signs = nullptr;                        ///< [block][lane], in place of couplings (sign_bits.hpp)
+  const int32_t* table = nullptr;                        ///< [block][8] (lattice/site_layout.hpp); -1: no bond
+  const int32_t* permutations[bond_legs] = {};           ///< null where lanes do not move
+  /// [leg][block][lane]: place << 1 | is_ghost (lattice/site_halo.hpp), `places_of_leg` apart.
+  const int32_t* places = nullptr;
+  size_t places_of_leg = 0;
+  int slots = 1;
+};
+
+/// has_ghosts: neighbours are read site by site, for blocks with some on other ranks.
+template <class Layout, class Storage, bool has_signs, bool has_ghosts>
+class SpinNeighbourhood {
+ public:
+  using Array = SiteArray<Layout, Storage, 3>;
+  using Real = typename Array::Real;
+  using Scalar = typename Array::Scalar;
+  static constexpr int W = Layout::lanes;
+
+  explicit SpinNeighbourhood(const SpinCall& call)
+      : call_{call},
+        spins_{call.spins},
+        others_{call.others},
+        couplings_{call.couplings},
+        other_couplings_{call.other_couplings} {}
+
+  TRELLIS_SITE_FN int slots() const { return call_.slots; }
+  TRELLIS_SITE_FN const Array& spins() const { return spins_; }
+
+  /// What the slots of a block have in common.
+  struct Bonds {
+    int block;
+    int32_t entries[bond_legs];  ///< of the table
+    Real J[bond_legs];
+  };
+  TRELLIS_SITE_FN Bonds bonds(int block) const {
+    Bonds b;
+    b.block = block;
+    unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA {
+      b.entries[leg] = call_.table[size_t(block) * 8 + size_t(leg)];
+      b.J[leg] = Real(0);
+    });
+    if constexpr (has_signs) {
+      const SignBits<Real> bits = SignBits<Real>::load(call_.signs + size_t(block) * W);
+      unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA { b.J[leg] = bits.sign(leg); });
+    } else {
+      unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA {
+        if (!has_bond(b, leg)) return;
+        Real J[1];
+        if constexpr (leg % 2 == 0)
+          J[0] = couplings_.component(block, 0, leg / 2, Real(1));
+        else
+          read<leg, leg / 2>(other_couplings_, call_.other_couplings, call_.coupling_ghosts, b, 0, J);
+        b.J[leg] = J[0];
+      });
+    }
+    return b;
+  }
+  /// False in a direction with an extent of 1.
+  TRELLIS_SITE_FN static bool has_bond(const Bonds& b, int leg) { return b.entries[leg] >= 0; }
+
+  /// @pre has_bond
+  template <int leg>
+  TRELLIS_SITE_FN void neighbour(const Bonds& b, int slot, Real (&S)[3]) const {
+    read<leg, 0>(others_, call_.others, call_.ghosts, b, slot, S);
+  }
+
+  /// h = sum of J S' over the bonds.
+  TRELLIS_SITE_FN void local_field(const Bonds& b, int slot, Real (&h)[3]) const {
+    unroll<3>([&](auto i) TRELLIS_INLINE_LAMBDA { h[i] = Real(0); });
+    unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA {
+      if (!has_bond(b, leg)) return;
+      Real S[3];
+      neighbour<leg>(b, slot, S);
+      unroll<3>([&](auto i) TRELLIS_INLINE_LAMBDA { h[i] = fma(b.J[leg], S[i], h[i]); });
+    });
+  }
+
+ private:
+  /// r = components first.. of the neighbour, in `array` or, site by site, in the raw one or its ghosts.
+  template <int leg, int first, int N>
+  TRELLIS_SITE_FN void read(const Array& array, const RawField& raw, const RawField& ghosts, const Bonds& b,
+                            int slot, Real (&r)[N]) const {
+    if constexpr (has_ghosts) {
+      using Elements = SiteElements<Layout, Storage>;
+      const Elements inner(raw, 3), outer(ghosts, 3);
+      const int32_t* places = call_.places + size_t(leg) * call_.places_of_leg + size_t(b.block) * W;
+      for (int i = 0; i < W; ++i) {
+        const int at = places[i] >> 1;
+        const Elements& from = (places[i] & 1) != 0 ? outer : inner;
+        for (int k = 0; k < N; ++k) set_lane(r[k], i, *from.element(at / W, at % W, slot, first + k));
+      }
+    } else {
+      const int32_t entry = b.entries[leg];
+      unroll<N>([&](auto k)
+                    TRELLIS_INLINE_LAMBDA { r[k] = array.component(entry >> 2, slot, first + k, Real(1)); });
+      if constexpr (W > 1)
+        if ((entry & 1) != 0 && call_.permutations[leg] != nullptr)
+          unroll<N>([&](auto k)
+                        TRELLIS_INLINE_LAMBDA { r[k] = permute(r[k], call_.permutations[leg]); });
+    }
+  }
+
+  SpinCall call_;
+  Array spins_, others_, couplings_, other_couplings_;
+};
+
+/// if_zero in lanes where `test` is 0, else `otherwise`.
+TRELLIS_SITE_FN float where_zero(float test, float if_zero, float otherwise) {
+  return test == 0 ? if_zero : otherwise;
+}
+TRELLIS_SITE_FN double where_zero(double test, double if_zero, double otherwise) {
+  return test == 0 ? if_zero : otherwise;
+}
+#if !defined(__CUDACC__)
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, true> where_zero(Lanes<T, W, true> test, Lanes<T, W, true> if_zero,
+                                             Lanes<T, W, true> otherwise) {
+  return Lanes<T, W, true>(test.v == typename Lanes<T, W, true>::Vector{} ? if_zero.v : otherwise.v);
+}
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, false> where_zero(Lanes<T, W, false> test, Lanes<T, W, false> if_zero,
+                                              Lanes<T, W, false> otherwise) {
+  return {where_zero(test.lo, if_zero.lo, otherwise.lo), where_zero(test.hi, if_zero.hi, otherwise.hi)};
+}
+#endif  // !__CUDACC__
+
+/// a . b
+template <class R>
+TRELLIS_SITE_FN R dot(const R (&a)[3], const R (&b)[3]) {
+  return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0]));
+}
+
+}  // namespace trellis
