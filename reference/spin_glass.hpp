@@ -1,7 +1,7 @@
 #pragma once
-/// Classical Heisenberg spins with couplings on the bonds, the slow scalar version: one set of spins, sites in
-/// lexicographic order of all four extents (x fastest), bonds in x, y and z only. The fourth direction counts
-/// samples of disorder, which share nothing.
+/// Classical Heisenberg spins with couplings on the bonds, the slow scalar version: one set of spins, sites
+/// in lexicographic order of all four extents (x fastest), bonds in x, y and z only. The fourth direction
+/// counts samples of disorder, which share nothing.
 #include <array>
 #include <vector>
 
@@ -21,8 +21,8 @@ struct SpinGlass {
   std::vector<Spin> spins;               ///< [site]
 };
 
-/// h = sum of J S' over the six bonds of a site. A direction with an extent of 1 has no bonds, and one with an
-/// extent of 2 has two bonds between the same sites.
+/// h = sum of J S' over the six bonds of a site. A direction with an extent of 1 has no bonds, and one with
+/// an extent of 2 has two bonds between the same sites.
 Spin local_field(const SpinGlass& glass, int64_t site);
 
 /// -sum over bonds of J S . S', of one sample.
@@ -41,9 +41,10 @@ struct BondSums {
 };
 BondSums bond_sums(const SpinGlass& glass, const SpinGlass& other, int sample);
 
-/// sum over the sites of a sample of S_a S'_b cos(k x_mu) and sin(k x_mu), k = 2 pi / L_mu; mu = -1: without a
-/// factor, and the second is 0.
-std::array<double, 2> overlap(const SpinGlass& glass, const SpinGlass& other, int a, int b, int mu, int sample);
+/// sum over the sites of a sample of S_a S'_b cos(k x_mu) and sin(k x_mu), k = 2 pi / L_mu; mu = -1: without
+/// a factor, and the second is 0.
+std::array<double, 2> overlap(const SpinGlass& glass, const SpinGlass& other, int a, int b, int mu,
+                              int sample);
 
 /// The chirality S(x + mu) . (S(x) x S(x - mu)) of a site.
 double chirality(const SpinGlass& glass, int64_t site, int mu);

@@ -63,18 +63,20 @@ PYTHON_ROOMS: dict[str, tuple[str, ...]] = {
     "runs": ("evolve",),
     "measure": ("runs",),
     "generate": ("runs",),
+    "glass": ("runs",),
     "analysis.records": ("run_files",),
     "analysis.statistics": ("analysis.records",),
     "analysis.readers": ("analysis.records",),
+    "analysis.glass": ("analysis.readers",),
     "analysis.masses": ("analysis.statistics",),
     "analysis.charges": ("analysis.masses", "analysis.readers"),
     "analysis.stream": ("analysis.masses", "analysis.readers"),
-    "report": ("analysis.masses",),
+    "report": ("analysis.masses", "analysis.glass"),
     "analysis": ("analysis.charges", "analysis.stream", "report"),
     "peer_inputs": ("run_files",),
     "campaign": ("run_files",),
     "model": ("campaign", "report"),
-    "commands": ("measure", "generate", "analysis", "peer_inputs", "campaign", "model"),
+    "commands": ("measure", "generate", "glass", "analysis", "peer_inputs", "campaign", "model"),
 }
 
 # The end of a rank waits for other ranks only so long; messages that tests delay; a number that no other

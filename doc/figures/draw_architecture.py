@@ -31,6 +31,7 @@ WORDS = {
     "solver": "solvers that compose",
     "gauge": "loops, smearing, forces, flow",
     "multigrid": "levels, set-up, cycles",
+    "glass": "spin glasses",
     "io": "gauge files, HDF5",
     "update": "heat bath, HMC",
     "measure": "sources, correlators",

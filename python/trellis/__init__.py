@@ -170,12 +170,13 @@ _SUBMODULE_OF = {
     ),
     **dict.fromkeys(["abort", "barrier", "rank", "ranks"], "ground.parallel"),
 }
-_SUBMODULES = ("analysis", "errors", "generate", "measure", "report", "run_files")
+_SUBMODULES = ("analysis", "errors", "generate", "glass", "measure", "report", "run_files")
 
 if TYPE_CHECKING:
     from . import analysis as analysis
     from . import errors as errors
     from . import generate as generate
+    from . import glass as glass
     from . import measure as measure
     from . import report as report
     from . import run_files as run_files

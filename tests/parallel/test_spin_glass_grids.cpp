@@ -32,7 +32,8 @@ std::vector<double> part(const std::vector<double>& whole, const Geometry& geome
   return own;
 }
 
-constexpr Coord lattices[] = {{8, 4, 4, 2}, {4, 4, 4, 8}, {2, 2, 2, 4}, {6, 6, 2, 4}, {1, 8, 4, 1}, {2, 4, 16, 1}};
+constexpr Coord lattices[] = {{8, 4, 4, 2}, {4, 4, 4, 8}, {2, 2, 2, 4},
+                              {6, 6, 2, 4}, {1, 8, 4, 1}, {2, 4, 16, 1}};
 constexpr SpinSums kinds[] = {SpinSums::energy, SpinSums::bonds, SpinSums::overlap, SpinSums::chirality,
                               SpinSums::magnetisation};
 

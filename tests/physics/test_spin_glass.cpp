@@ -23,22 +23,21 @@ struct Gold {
 };
 
 /// L = 4, from a slow code of its own in another language.
-const Gold gold[] = {
-    {HashedCouplings::ferromagnet,
-     4.558181600708139,
-     {-5.403787394298394, 1.655966770742453, -3.032434588846468},
-     {2.063401479569255, 1.7479804403043642, -6.054535637090545},
-     {-0.8636746720056395, 0.3690824674567419, -0.34328442019991756}},
-    {HashedCouplings::plus_minus,
-     8.699319604436711,
-     {5.70838724947499, -1.7855165989241377, -5.11768251546865},
-     {-5.386608419511358, 7.582870561355483, -0.8770562385700055},
-     {-0.28121838649786635, -0.9520855035282677, -0.12020571145691056}},
-    {HashedCouplings::uniform,
-     -2.937735980669561,
-     {13.875760031607562, 0.9531022864746124, -8.292425346749052},
-     {1.5284866448559393, -0.30692895843186263, -1.5716830565331423},
-     {0.034008869464064506, -0.7536872017824312, -0.6563528004565415}}};
+const Gold gold[] = {{HashedCouplings::ferromagnet,
+                      4.558181600708139,
+                      {-5.403787394298394, 1.655966770742453, -3.032434588846468},
+                      {2.063401479569255, 1.7479804403043642, -6.054535637090545},
+                      {-0.8636746720056395, 0.3690824674567419, -0.34328442019991756}},
+                     {HashedCouplings::plus_minus,
+                      8.699319604436711,
+                      {5.70838724947499, -1.7855165989241377, -5.11768251546865},
+                      {-5.386608419511358, 7.582870561355483, -0.8770562385700055},
+                      {-0.28121838649786635, -0.9520855035282677, -0.12020571145691056}},
+                     {HashedCouplings::uniform,
+                      -2.937735980669561,
+                      {13.875760031607562, 0.9531022864746124, -8.292425346749052},
+                      {1.5284866448559393, -0.30692895843186263, -1.5716830565331423},
+                      {0.034008869464064506, -0.7536872017824312, -0.6563528004565415}}};
 
 reference::Spin sum_of(const std::vector<double>& spins) {
   reference::Spin sum{0, 0, 0};
@@ -165,7 +164,8 @@ TEST(SpinGlass, bits_depend_on_no_layout) {
       std::vector<double> first, first_sums;
       for (const SpinGlassSpec& spec : test::all_layouts(precision, 3))
         for (const bool may_be_signs : {true, false}) {
-          SpinGlass glass = make_glass(make_lattice(extents), hashed_glass(extents, kind), spec, may_be_signs);
+          SpinGlass glass =
+              make_glass(make_lattice(extents), hashed_glass(extents, kind), spec, may_be_signs);
           glass.heat_bath({0.3, 0.9, 7}, 1, 2, 0);
           glass.over_relax(3);
           exchange_temperatures(glass, {0.3, 0.9, 7}, 1, 2, 0);
@@ -295,7 +295,8 @@ Estimate bond_average(SpinGlass& glass, double beta, int bond, int sweeps) {
     if (sweep < 50) continue;
     const std::vector<double> S = spins_of(glass);
     for (int sample = 0; sample < L[3]; ++sample) {
-      const double *here = &S[3 * size_t(sample * L[0] + bond)], *there = &S[3 * size_t(sample * L[0] + (bond + 1) % L[0])];
+      const double *here = &S[3 * size_t(sample * L[0] + bond)],
+                   *there = &S[3 * size_t(sample * L[0] + (bond + 1) % L[0])];
       of_sample[size_t(sample)] += (here[0] * there[0] + here[1] * there[1] + here[2] * there[2]) / sweeps;
     }
   }
@@ -339,7 +340,8 @@ TEST(SpinGlass, bonds_and_rings_have_their_exact_averages) {
     SpinGlass glass = ring(c.couplings);
     const Estimate found = bond_average(glass, c.beta, c.bond, 200);
     EXPECT_LT(found.error, 0.004);
-    EXPECT_NEAR(found.mean, c.exact, 4 * found.error) << "beta " << c.beta << " bond " << c.bond << " of " << c.couplings.size();
+    EXPECT_NEAR(found.mean, c.exact, 4 * found.error)
+        << "beta " << c.beta << " bond " << c.bond << " of " << c.couplings.size();
   }
 }
 
@@ -397,7 +399,8 @@ TEST(SpinGlass, tempering_exchanges_whole_sets_of_spins) {
 TEST(SpinGlass, couplings_and_spins_are_drawn_as_the_page_says) {
   const LatticePtr lattice = make_lattice({16, 16, 16, 2});
   SpinGlass glass(lattice, {.precision = Precision::double_precision, .slots = 2});
-  for (const CouplingKind kind : {CouplingKind::gaussian, CouplingKind::plus_minus, CouplingKind::ferromagnet}) {
+  for (const CouplingKind kind :
+       {CouplingKind::gaussian, CouplingKind::plus_minus, CouplingKind::ferromagnet}) {
     glass.draw_all_couplings(kind, 5, 6);
     const std::vector<double> J = glass.couplings().to_canonical();
     double sum = 0, square = 0;

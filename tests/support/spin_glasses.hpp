@@ -45,7 +45,8 @@ inline reference::SpinGlass hashed_glass(const Coord& extents, HashedCouplings k
 }
 
 /// This rank's part of numbers of the whole lattice.
-inline std::vector<double> part_of(const std::vector<std::array<double, 3>>& whole, const Geometry& geometry) {
+inline std::vector<double> part_of(const std::vector<std::array<double, 3>>& whole,
+                                   const Geometry& geometry) {
   std::vector<double> part;
   for (int64_t i = 0; i < geometry.local_volume(); ++i) {
     const auto& values = whole[size_t(geometry.global_index(site_coord(i, geometry.local())))];

@@ -25,8 +25,24 @@ def analyze(
     from ..analysis.records.options import AnalysisOptions
     from .analysis_summary import run
 
+    if (glass := _only_glass(paths)) is not None:
+        from .glass_analysis import analyze_glass_run
+
+        return analyze_glass_run(glass, output, title=title, json=json)
     chosen = None if options is None else load_run_file(options, AnalysisOptions)[0]
     with naming_standard_output():
         status = run(paths, output, json=json, options=chosen, companion=companion or None, title=title)
         sys.stdout.flush()
     return status
+
+
+def _only_glass(paths: list[Path]) -> Path | None:
+    """Return the file of the one spin glass that the paths name; None where they name something else."""
+    if len(paths) != 1:
+        return None
+    from ..analysis.glass.reader import glass_file
+
+    try:
+        return glass_file(paths[0])
+    except OSError:  # the readers of measurements say what is wrong with it
+        return None

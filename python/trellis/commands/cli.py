@@ -173,6 +173,14 @@ def generate(
 
 
 @app.command()
+def glass(run_file: RunFile, resume: Resume = False, json: Json = False) -> None:
+    """Simulate a Heisenberg spin glass: heat bath, over-relaxation and parallel tempering."""
+    from .glass import glass as command
+
+    console.run(lambda: command(run_file, resume=resume, json=json), json, is_run=True)
+
+
+@app.command()
 def measure(
     run_file: RunFile,
     resume: Resume = False,

@@ -31,6 +31,7 @@ KINDS = {
     "measure": Kind("run files of trellis measure", "run_files.measure", "MeasureRun"),
     "generate": Kind("run files of trellis generate by heat bath", "run_files.generate", "GenerateRun"),
     "hmc": Kind("run files of trellis generate with [molecular_dynamics]", "run_files.hmc", "HmcRun"),
+    "glass": Kind("run files of trellis glass", "run_files.glass", "GlassRun"),
     "campaign": Kind("files of trellis campaign", "campaign.tables", "CampaignFile"),
     "machine": Kind("machine files of trellis campaign", "campaign.tables", "MachineFile"),
     "analyze": Kind("options of trellis analyze", "analysis", "AnalysisOptions"),

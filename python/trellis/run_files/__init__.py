@@ -1,4 +1,4 @@
-"""Run files: the TOML that `trellis generate` and `trellis measure` take, as validated Python objects.
+"""Run files: the TOML that applications take (generate, measure, glass), as validated Python objects.
 
 >>> from trellis.run_files import load_run_file, MeasureRun
 >>> run = load_run_file("measure.toml", MeasureRun)                             # doctest: +SKIP
@@ -8,8 +8,9 @@ are refused.
 """
 
 from .generate import GenerateRun
+from .glass import GlassRun
 from .hmc import HmcRun
 from .loading import load_run_file, parse_run_file
 from .measure import MeasureRun
 
-__all__ = ["GenerateRun", "HmcRun", "MeasureRun", "load_run_file", "parse_run_file"]
+__all__ = ["GenerateRun", "GlassRun", "HmcRun", "MeasureRun", "load_run_file", "parse_run_file"]

@@ -26,8 +26,7 @@ const char* name_of(CouplingKind kind) {
 CouplingKind coupling_kind_from_name(const std::string& name) {
   for (const auto& k : kinds)
     if (k.name == name) return k.kind;
-  throw BadArgument(
-      message("couplings are gaussian, plus_minus or ferromagnet, not '", name, "'"));
+  throw BadArgument(message("couplings are gaussian, plus_minus or ferromagnet, not '", name, "'"));
 }
 
 std::array<double, 3> draw_couplings(CouplingKind kind, RandomKey key, int64_t site) {
@@ -124,7 +123,8 @@ std::vector<double> BondCouplings::to_canonical() const {
     signs_[parity].copy_to_host(bytes.data(), sites);
     for (size_t i = 0; i < sites; ++i) {
       const int64_t site = site_index(layout.coord({parity, int(i / W), int(i % W)}), geometry.local());
-      for (int mu = 0; mu < 3; ++mu) J[3 * size_t(site) + size_t(mu)] = (bytes[i] >> (2 * mu) & 1) != 0 ? -1 : 1;
+      for (int mu = 0; mu < 3; ++mu)
+        J[3 * size_t(site) + size_t(mu)] = (bytes[i] >> (2 * mu) & 1) != 0 ? -1 : 1;
     }
   }
   return J;

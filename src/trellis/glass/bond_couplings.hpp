@@ -12,8 +12,8 @@ enum class CouplingKind { gaussian, plus_minus, ferromagnet };
 const char* name_of(CouplingKind kind);
 CouplingKind coupling_kind_from_name(const std::string& name);  ///< throws BadArgument
 
-/// J of the bonds from a site to x+mu, mu = 0, 1, 2. Gaussian ones have variance 1. A function of seed, stream
-/// and site (doc/random_numbers.md, spin_couplings).
+/// J of the bonds from a site to x+mu, mu = 0, 1, 2. Gaussian ones have variance 1. A function of seed,
+/// stream and site (doc/random_numbers.md, spin_couplings).
 std::array<double, 3> draw_couplings(CouplingKind kind, RandomKey key, int64_t site);
 
 class BondCouplings {
@@ -21,8 +21,8 @@ class BondCouplings {
   /// No couplings yet: all are 0. `like`: fields of spins, of which storage, layout and backend are taken.
   BondCouplings(const SiteField& like, const SpinTables& tables);
 
-  /// couplings(global index) -> J of the bonds of a site to x+mu. May they be signs, and are they all +1 or -1,
-  /// a byte a site is kept instead of three reals. Collective.
+  /// couplings(global index) -> J of the bonds of a site to x+mu. May they be signs, and are they all +1 or
+  /// -1, a byte a site is kept instead of three reals. Collective.
   void set(const std::function<std::array<double, 3>(int64_t)>& couplings, bool may_be_signs);
   /// J of this rank's sites, [site, x fastest][3].
   std::vector<double> to_canonical() const;

@@ -14,8 +14,8 @@ bool sees_neighbours(SpinSums kind) { return is_over_bonds(kind) || kind == Spin
 std::vector<double> spin_sums(const SpinGlass& glass, SpinSums kind, const SlotPairs& pairs) {
   std::vector<int32_t> slots;
   for (const auto& [a, b] : pairs) {
-    TRELLIS_REQUIRE(a >= 0 && a < glass.slots() && b >= 0 && b < glass.slots(), "slots ", a, " and ", b, " of ",
-                    glass.slots());
+    TRELLIS_REQUIRE(a >= 0 && a < glass.slots() && b >= 0 && b < glass.slots(), "slots ", a, " and ", b,
+                    " of ", glass.slots());
     slots.insert(slots.end(), {a, b});
   }
   const SpinTables& tables = glass.tables();

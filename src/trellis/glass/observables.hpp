@@ -1,6 +1,6 @@
 #pragma once
-/// Sums over the sites of each sample (doc/glass.md). They are exact, so that their bits depend on no order, no
-/// lanes and no ranks, and every rank gets those of all samples.
+/// Sums over the sites of each sample (doc/glass.md). They are exact, so that their bits depend on no order,
+/// no lanes and no ranks, and every rank gets those of all samples.
 #include <utility>
 
 #include "trellis/glass/spin_glass.hpp"

@@ -28,7 +28,8 @@ void require_legal(const Lattice& lattice, const SpinGlassSpec& spec) {
   TRELLIS_REQUIRE(spec.slots >= 1, "a spin glass needs at least one set of spins, not ", spec.slots);
   const Coord& L = lattice.extents();
   TRELLIS_REQUIRE(L[0] > 1 || L[1] > 1 || L[2] > 1, "a lattice of ", to_string(L), " has no bonds");
-  TRELLIS_REQUIRE(lattice.geometry().boundary() == periodic_boundary, "a spin glass takes periodic lattices only");
+  TRELLIS_REQUIRE(lattice.geometry().boundary() == periodic_boundary,
+                  "a spin glass takes periodic lattices only");
 }
 
 /// Bonds from this rank to others.
@@ -51,7 +52,8 @@ Coord choose_spin_grid(const Coord& extents, int ranks) {
   });
 }
 
-SpinGlass::SpinGlass(LatticePtr lattice, const SpinGlassSpec& spec) : lattice_{std::move(lattice)}, spec_{spec} {
+SpinGlass::SpinGlass(LatticePtr lattice, const SpinGlassSpec& spec)
+    : lattice_{std::move(lattice)}, spec_{spec} {
   require_legal(*lattice_, spec);
   for (int parity = 0; parity < 2; ++parity)
     spins_[parity] = std::make_unique<SiteField>(lattice_, spin_spec(spec, parity));
@@ -149,13 +151,16 @@ void SpinGlass::half_sweep(int parity, const Launch& launch) const {
 }
 
 void SpinGlass::heat_bath(const std::vector<double>& betas, uint64_t seed, uint64_t stream, uint32_t number) {
-  TRELLIS_REQUIRE(betas.size() == size_t(slots()), betas.size(), " inverse temperatures for ", slots(), " sets of spins");
+  TRELLIS_REQUIRE(betas.size() == size_t(slots()), betas.size(), " inverse temperatures for ", slots(),
+                  " sets of spins");
   for (const double beta : betas)
-    TRELLIS_REQUIRE(beta >= 0 && std::isfinite(beta), "inverse temperature ", beta, " is negative or not finite");
+    TRELLIS_REQUIRE(beta >= 0 && std::isfinite(beta), "inverse temperature ", beta,
+                    " is negative or not finite");
   const KernelTable<double> table(betas, spec_.backend);
   for (int parity = 0; parity < 2; ++parity)
     half_sweep(parity, [&](const SpinCall& spins, bool has_ghosts, const SiteRange& range) {
-      const SpinHeatBathCall call{spins, table.data(), tables_->sites(parity), random_key(seed, stream), number};
+      const SpinHeatBathCall call{spins, table.data(), tables_->sites(parity), random_key(seed, stream),
+                                  number};
       dispatch_unquantised(spec_.backend, spec_.precision, lanes(), [&]<class Layout, class Storage>() {
         launch_spin_heat_bath<Layout, Storage>(call, has_ghosts, range);
       });

@@ -2,8 +2,8 @@
 /// Classical Heisenberg spins with couplings on the bonds of a cubic lattice: H = - sum J S . S', |S| = 1
 /// (doc/glass.md has the method and the sources).
 ///
-/// The lattice is L_x x L_y x L_z x samples: the fourth direction counts samples of disorder, and no bond leads
-/// from one to another. Slots are sets of spins that share the couplings: replicas and temperatures.
+/// The lattice is L_x x L_y x L_z x samples: the fourth direction counts samples of disorder, and no bond
+/// leads from one to another. Slots are sets of spins that share the couplings: replicas and temperatures.
 #include <memory>
 #include <vector>
 
@@ -26,11 +26,12 @@ Coord choose_spin_grid(const Coord& extents, int ranks);
 
 class SpinGlass {
  public:
-  /// All spins are (0, 0, 1), and there are no couplings yet. Throws BadArgument for 16-bit storage, a lattice
-  /// without bonds, one with edges, and less than one slot. Collective.
+  /// All spins are (0, 0, 1), and there are no couplings yet. Throws BadArgument for 16-bit storage, a
+  /// lattice without bonds, one with edges, and less than one slot. Collective.
   SpinGlass(LatticePtr lattice, const SpinGlassSpec& spec);
 
   const Lattice& lattice() const { return *lattice_; }
+  const LatticePtr& lattice_ptr() const { return lattice_; }
   const SpinGlassSpec& spec() const { return spec_; }
   int slots() const { return spec_.slots; }
   int samples() const { return lattice_->extents()[3]; }
@@ -53,8 +54,8 @@ class SpinGlass {
   void spins_to_canonical(double* canonical, int slot) const;
 
   /// Over-relaxation: all even sites, then all odd ones, `sweeps` times. sweeps_per_pass: how many sweeps go
-  /// through the lattice together, plane after plane; 0 chooses by size. The spins have the same bits for all.
-  /// Where ranks cut x, y or z, or there are too few planes, sweeps go one after the other.
+  /// through the lattice together, plane after plane; 0 chooses by size. The spins have the same bits for
+  /// all. Where ranks cut x, y or z, or there are too few planes, sweeps go one after the other.
   void over_relax(int sweeps, int sweeps_per_pass = 0);
   /// Heat bath: one sweep at these inverse temperatures, one a slot. `number` counts the sweeps of the run.
   void heat_bath(const std::vector<double>& betas, uint64_t seed, uint64_t stream, uint32_t number);

@@ -19,7 +19,8 @@ void exchange_spins(SpinGlass& glass, const SlotPairs& pairs, const std::vector<
     std::vector<double> of_pair(samples * W);
     for (size_t sample = 0; sample < samples; ++sample)
       for (size_t lane = 0; lane < W; ++lane) {
-        const size_t at = size_t(tables.first_sample() + tables.layout().lane_coord(int(lane))[3] * int(samples)) + sample;
+        const size_t at =
+            size_t(tables.first_sample() + tables.layout().lane_coord(int(lane))[3] * int(samples)) + sample;
         of_pair[sample * W + lane] = is_exchanged[at * pairs.size() + pair] != 0 ? 1.0 : 0.0;
       }
     if (std::all_of(of_pair.begin(), of_pair.end(), [](double x) { return x == 0; })) continue;
@@ -52,7 +53,8 @@ ExchangeStep exchange_temperatures(SpinGlass& glass, const std::vector<double>& 
                   temperatures, " temperatures");
   ExchangeStep result;
   for (int first = 0; first < slots; first += temperatures)
-    for (int t = int(step % 2); t + 1 < temperatures; t += 2) result.pairs.emplace_back(first + t, first + t + 1);
+    for (int t = int(step % 2); t + 1 < temperatures; t += 2)
+      result.pairs.emplace_back(first + t, first + t + 1);
   result.energies = energies(glass);
   const RandomKey key = random_key(seed, stream);
   for (int sample = 0; sample < glass.samples(); ++sample) {

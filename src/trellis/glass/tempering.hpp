@@ -1,6 +1,6 @@
 #pragma once
-/// Parallel tempering (K. Hukushima and K. Nemoto 1996): spins at neighbouring temperatures are exchanged with
-/// the probability min(1, exp((beta_a - beta_b) (E_a - E_b))).
+/// Parallel tempering (K. Hukushima and K. Nemoto 1996): spins at neighbouring temperatures are exchanged
+/// with the probability min(1, exp((beta_a - beta_b) (E_a - E_b))).
 #include "trellis/glass/observables.hpp"
 
 namespace trellis {
@@ -12,9 +12,9 @@ struct ExchangeStep {
 };
 
 /// One step for the slots [replica][temperature], slot = replica * temperatures + temperature; betas has one
-/// number for each temperature. Step 0, 2, ... proposes the pairs (0, 1), (2, 3), ..., step 1, 3, ... the pairs
-/// (1, 2), (3, 4), ...; all ranks decide alike, from exact sums and random numbers of purpose spin_tempering.
-/// Throws BadArgument if the slots are no multiple of the temperatures. Collective.
+/// number for each temperature. Step 0, 2, ... proposes the pairs (0, 1), (2, 3), ..., step 1, 3, ... the
+/// pairs (1, 2), (3, 4), ...; all ranks decide alike, from exact sums and random numbers of purpose
+/// spin_tempering. Throws BadArgument if the slots are no multiple of the temperatures. Collective.
 ExchangeStep exchange_temperatures(SpinGlass& glass, const std::vector<double>& betas, uint64_t seed,
                                    uint64_t stream, uint32_t step);
 

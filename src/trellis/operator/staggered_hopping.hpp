@@ -120,24 +120,18 @@ class StaggeredHopping {
                  PassOrder order) const;
   HopPart part(int distance, int parity, const PhaseTable& phases) const;
   RawHopStencil stencil(int distance, int parity) const;
-  VectorHalo& halo(int distance, int parity, int rhs) const;
-  /// One hop has these halos: over one site and, with improved links, over three.
-  struct Exchange {
-    VectorHalo* near;
-    VectorHalo* far;  ///< may be null
-    bool is_needed() const;
-    void finish() const;
-    void set_ghosts(StaggeredHopCall& call) const;
-  };
-  /// @param parity of the sites that the hop leads to
-  Exchange exchange(int parity, int rhs) const;
-  void start(const Exchange& exchange, const SpinorField& in) const;
+  /// Over one site and, with improved links, over three.
+  std::vector<HopStencilPtr> halo_stencils() const;
+  /// The halo of one hop. @param parity of the sites that the hop leads to
+  VectorHalo& halo(int parity, int rhs) const;
+  void set_ghosts(StaggeredHopCall& call, const VectorHalo& halo) const;
+  void start(VectorHalo& halo, const SpinorField& in) const;
   StaggeredLinksPtr links_;
   StaggeredPhases phases_;
   Precision precision_;
   HopTables tables_;
   mutable std::mutex mutex_;
-  mutable std::map<std::array<int, 3>, std::unique_ptr<VectorHalo>> halos_;
+  mutable std::map<std::array<int, 2>, std::unique_ptr<VectorHalo>> halos_;
   /// Kernels take these tables of the stencils, by distance and parity.
   struct StencilTables {
     KernelTable<int32_t> neighbours, inner, border;

@@ -28,7 +28,8 @@ class SpinExchange {
 
  private:
   TRELLIS_SITE_FN void exchange(int block, int pair) const {
-    const int sample = call_.coords[4 * size_t(block) + 3], a = call_.pairs[2 * pair], b = call_.pairs[2 * pair + 1];
+    const int sample = call_.coords[4 * size_t(block) + 3], a = call_.pairs[2 * pair],
+              b = call_.pairs[2 * pair + 1];
     const Real is_exchanged = convert_real<typename Array::Scalar>(load_real<Double>(
         call_.is_exchanged + (size_t(pair) * size_t(call_.samples) + size_t(sample)) * Array::W));
     Real first[3], second[3], new_first[3], new_second[3];

@@ -13,13 +13,13 @@ inline constexpr int bond_legs = 6;  ///< 2 mu: to x+mu, 2 mu + 1: to x-mu
 /// The sites of one parity with all that lies around them. Spins have a slot for each set of them; couplings
 /// belong to all slots.
 struct SpinCall {
-  RawField spins;   ///< of this parity
-  RawField others;  ///< of the other one
-  RawField ghosts;  ///< those of the other parity on other ranks
+  RawField spins;                                        ///< of this parity
+  RawField others;                                       ///< of the other one
+  RawField ghosts;                                       ///< those of the other parity on other ranks
   RawField couplings, other_couplings, coupling_ghosts;  ///< J of the bonds to x+mu
-  const uint8_t* signs = nullptr;                        ///< [block][lane], in place of couplings (sign_bits.hpp)
-  const int32_t* table = nullptr;                        ///< [block][8] (lattice/site_layout.hpp); -1: no bond
-  const int32_t* permutations[bond_legs] = {};           ///< null where lanes do not move
+  const uint8_t* signs = nullptr;               ///< [block][lane], in place of couplings (sign_bits.hpp)
+  const int32_t* table = nullptr;               ///< [block][8] (lattice/site_layout.hpp); -1: no bond
+  const int32_t* permutations[bond_legs] = {};  ///< null where lanes do not move
   /// [leg][block][lane]: place << 1 | is_ghost (lattice/site_halo.hpp), `places_of_leg` apart.
   const int32_t* places = nullptr;
   size_t places_of_leg = 0;
@@ -114,8 +114,7 @@ class SpinNeighbourhood {
                     TRELLIS_INLINE_LAMBDA { r[k] = array.component(entry >> 2, slot, first + k, Real(1)); });
       if constexpr (W > 1)
         if ((entry & 1) != 0 && call_.permutations[leg] != nullptr)
-          unroll<N>([&](auto k)
-                        TRELLIS_INLINE_LAMBDA { r[k] = permute(r[k], call_.permutations[leg]); });
+          unroll<N>([&](auto k) TRELLIS_INLINE_LAMBDA { r[k] = permute(r[k], call_.permutations[leg]); });
     }
   }
 

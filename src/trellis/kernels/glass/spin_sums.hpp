@@ -19,8 +19,8 @@ struct SpinSumsCall {
 
 /// The kinds of sums.
 enum class SpinSums { energy, bonds, overlap, chirality, magnetisation };
-/// Values at a site, and rows of their sums: values of sums with phases are [1, cos x, sin x, cos y, sin y, cos z,
-/// sin z][value].
+/// Values at a site, and rows of their sums: values of sums with phases are [1, cos x, sin x, cos y, sin y,
+/// cos z, sin z][value].
 constexpr int spin_values(SpinSums kind) {
   switch (kind) {
     case SpinSums::energy:
@@ -42,8 +42,8 @@ constexpr int spin_sum_rows(SpinSums kind) { return spin_values(kind) * (has_pha
 /// energy: -sum of J S.S' over the six bonds; of the sites of one parity they are all bonds.
 /// bonds: (S.S')^2 of the first slot and of the second, and the product of both S.S', likewise.
 /// overlap: S_a of the first slot times S_b of the second, [3 a + b].
-/// chirality: in each direction the product of both slots' S(x+mu) . (S(x) x S(x-mu)); 0 where the extent is 1.
-/// magnetisation: S_a of the first slot.
+/// chirality: in each direction the product of both slots' S(x+mu) . (S(x) x S(x-mu)); 0 where the extent
+/// is 1. magnetisation: S_a of the first slot.
 template <class Neighbourhood, SpinSums kind>
 class SpinTerms {
  public:
@@ -71,7 +71,8 @@ class SpinTerms {
     if constexpr (has_phases(kind))
       for (int mu = 0; mu < 3; ++mu) {
         const double* phase =
-            call_.phases + size_t(call_.phase_offset[mu] + call_.coords[4 * size_t(block) + size_t(mu)]) * (2 * W);
+            call_.phases +
+            size_t(call_.phase_offset[mu] + call_.coords[4 * size_t(block) + size_t(mu)]) * (2 * W);
         const Double re = load_real<Double>(phase), im = load_real<Double>(phase + W);
         for (int i = 0; i < values; ++i) {
           t[values * (1 + 2 * mu) + i] = re * v[i];
@@ -151,7 +152,8 @@ class SpinTerms {
     const Bonds b = around_.bonds(block);
     unroll<3>([&](auto mu) TRELLIS_INLINE_LAMBDA {
       v[mu] = Double(0.0);
-      if (Neighbourhood::has_bond(b, 2 * mu)) v[mu] = chirality_of<mu>(b, first) * chirality_of<mu>(b, second);
+      if (Neighbourhood::has_bond(b, 2 * mu))
+        v[mu] = chirality_of<mu>(b, first) * chirality_of<mu>(b, second);
     });
   }
 

@@ -6,8 +6,8 @@
 
 namespace trellis {
 
-/// Flops and bytes a spin of one slot in single precision, where each number is read once and written once: own
-/// spin 12 + 12, neighbours 12, couplings 24, or 1 of signs.
+/// Flops and bytes a spin of one slot in single precision, where each number is read once and written once:
+/// own spin 12 + 12, neighbours 12, couplings 24, or 1 of signs.
 inline constexpr double over_relaxation_flops = 55;
 inline constexpr double over_relaxation_bytes = 60, over_relaxation_bytes_of_signs = 37;
 
@@ -41,8 +41,8 @@ class OverRelaxation {
 
 struct SpinHeatBathCall {
   SpinCall spins;
-  const double* betas = nullptr;    ///< [slot]
-  const int64_t* sites = nullptr;   ///< [block][lane]: index in the whole lattice
+  const double* betas = nullptr;   ///< [slot]
+  const int64_t* sites = nullptr;  ///< [block][lane]: index in the whole lattice
   RandomKey key{};
   uint32_t sweep = 0;
 };
@@ -68,8 +68,7 @@ TRELLIS_SITE_FN void draw_spin(const R& k, const R (&axis)[3], const std::array<
   const R f = -one / (sigma + axis[2]), b = (axis[0] * axis[1]) * f;
   const R first[3] = {fma(axis[0] * axis[0], f, sigma), b, -axis[0]};
   const R second[3] = {b, fma(axis[1] * axis[1], f, sigma), -axis[1]};
-  unroll<3>([&](auto i)
-                TRELLIS_INLINE_LAMBDA { S[i] = fma(c, axis[i], fma(x, first[i], y * second[i])); });
+  unroll<3>([&](auto i) TRELLIS_INLINE_LAMBDA { S[i] = fma(c, axis[i], fma(x, first[i], y * second[i])); });
 }
 
 template <class Neighbourhood>
@@ -105,9 +104,8 @@ class SpinHeatBath {
         call_.key, spin_heatbath_numbers, call_.sweep,
         load_integers<Double>(call_.sites + size_t(bonds.block) * Neighbourhood::W));
     draw_spin(Double(call_.betas[slot]) * length, axis, random.uniform_pair(uint32_t(slot)), drawn);
-    unroll<3>([&](auto i) TRELLIS_INLINE_LAMBDA {
-      S[i] = convert_real<typename Neighbourhood::Scalar>(drawn[i]);
-    });
+    unroll<3>([&](auto i)
+                  TRELLIS_INLINE_LAMBDA { S[i] = convert_real<typename Neighbourhood::Scalar>(drawn[i]); });
     around_.spins().store(bonds.block, slot, S);
   }
 

@@ -1,0 +1,6 @@
+"""Spin glasses: `trellis glass` from Python (doc/glass.md)."""
+
+from .application import run
+from .result import GlassResult
+
+__all__ = ["GlassResult", "run"]
