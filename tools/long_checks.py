@@ -3,6 +3,7 @@
 usage: tools/long_checks WHAT [OPTIONS]      tools/long_checks WHAT --help
 
   multigrid   twenty random legal lattices on 1, 2 and 4 ranks, and twenty blocks that are refused
+  network     the Heisenberg ferromagnet at its critical coupling: cumulant and correlation length
 
 The status is 1 where something is wrong. The checks take the built package of this tree (./bootstrap build).
 """
@@ -12,8 +13,9 @@ from __future__ import annotations
 import sys
 
 import long_checks_multigrid
+import long_checks_network
 
-CHECKS = {"multigrid": long_checks_multigrid.main}
+CHECKS = {"multigrid": long_checks_multigrid.main, "network": long_checks_network.main}
 
 
 def main(words: list[str]) -> int:

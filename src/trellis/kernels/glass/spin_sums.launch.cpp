@@ -65,19 +65,13 @@ void sum_terms(const SpinSumsCall& call, const SiteRange& blocks, ExactSum* sums
 }
 
 template <class Layout, class Around>
-void sum_kind(SpinSums kind, const SpinSumsCall& call, const SiteRange& blocks, ExactSum* sums) {
-  switch (kind) {
-    case SpinSums::energy:
-      return sum_terms<Layout, SpinTerms<Around, SpinSums::energy>>(call, blocks, sums);
-    case SpinSums::bonds:
-      return sum_terms<Layout, SpinTerms<Around, SpinSums::bonds>>(call, blocks, sums);
-    case SpinSums::overlap:
-      return sum_terms<Layout, SpinTerms<Around, SpinSums::overlap>>(call, blocks, sums);
-    case SpinSums::chirality:
-      return sum_terms<Layout, SpinTerms<Around, SpinSums::chirality>>(call, blocks, sums);
-    case SpinSums::magnetisation:
-      return sum_terms<Layout, SpinTerms<Around, SpinSums::magnetisation>>(call, blocks, sums);
-  }
+void sum_around(SpinSums kind, const SpinSumsCall& call, const SiteRange& blocks, ExactSum* sums) {
+  if (kind == SpinSums::energy)
+    sum_terms<Layout, SpinTerms<Around, SpinSums::energy>>(call, blocks, sums);
+  else if (kind == SpinSums::bonds)
+    sum_terms<Layout, SpinTerms<Around, SpinSums::bonds>>(call, blocks, sums);
+  else
+    sum_terms<Layout, SpinTerms<Around, SpinSums::chirality>>(call, blocks, sums);
 }
 }  // namespace
 
@@ -86,14 +80,20 @@ template <class Layout, class Storage>
 void launch_spin_sums(SpinSums kind, const SpinSumsCall& call, bool has_ghosts, const SiteRange& blocks,
                       ExactSum* sums) {
   const bool has_signs = call.around.signs != nullptr;
-  if (has_signs && has_ghosts)
-    sum_kind<Layout, SpinNeighbourhood<Layout, Storage, true, true>>(kind, call, blocks, sums);
+  if (kind == SpinSums::overlap)  // no neighbours: any way to them will do
+    sum_terms<Layout, SpinTerms<SpinNeighbourhood<Layout, Storage, false, false>, SpinSums::overlap>>(
+        call, blocks, sums);
+  else if (kind == SpinSums::magnetisation)
+    sum_terms<Layout, SpinTerms<SpinNeighbourhood<Layout, Storage, false, false>, SpinSums::magnetisation>>(
+        call, blocks, sums);
+  else if (has_signs && has_ghosts)
+    sum_around<Layout, SpinNeighbourhood<Layout, Storage, true, true>>(kind, call, blocks, sums);
   else if (has_signs)
-    sum_kind<Layout, SpinNeighbourhood<Layout, Storage, true, false>>(kind, call, blocks, sums);
+    sum_around<Layout, SpinNeighbourhood<Layout, Storage, true, false>>(kind, call, blocks, sums);
   else if (has_ghosts)
-    sum_kind<Layout, SpinNeighbourhood<Layout, Storage, false, true>>(kind, call, blocks, sums);
+    sum_around<Layout, SpinNeighbourhood<Layout, Storage, false, true>>(kind, call, blocks, sums);
   else
-    sum_kind<Layout, SpinNeighbourhood<Layout, Storage, false, false>>(kind, call, blocks, sums);
+    sum_around<Layout, SpinNeighbourhood<Layout, Storage, false, false>>(kind, call, blocks, sums);
 }
 
 template void launch_spin_sums<InstantiatedLayout, InstantiatedStorage>(SpinSums, const SpinSumsCall&, bool,
