@@ -103,6 +103,7 @@ void run(std::vector<Result>& results, const Coord& extents, Precision precision
 
 Options defaults() {
   Options defaults;
+  defaults.least_extent = 1;
   defaults.lattices = {{64, 64, 64, 1}, {128, 128, 128, 1}};
   defaults.precisions = {Precision::single_precision};
   defaults.rhs = {1};

@@ -37,13 +37,13 @@ int to_link_reals(const std::string& text) {
   return to_number<int>(text, "one of 18, 12, 8", [](int n) { return n == 18 || n == 12 || n == 8; });
 }
 
-Coord to_lattice(const std::string& text) {
+Coord to_lattice(const std::string& text, int least) {
   const std::vector<std::string> parts = CLI::detail::split(text, '.');
   if (parts.size() != Nd)
     throw BadArgument(message("expected four extents such as 16.16.16.16, found '", text, "'"));
   Coord c;
-  std::transform(parts.begin(), parts.end(), c.begin(), integer(2, 512));
-  if (std::any_of(c.begin(), c.end(), [](int extent) { return extent % 2 != 0; }))
+  std::transform(parts.begin(), parts.end(), c.begin(), integer(least, 512));
+  if (std::any_of(c.begin(), c.end(), [](int extent) { return extent > 1 && extent % 2 != 0; }))
     throw BadArgument(message("expected even extents, found '", text, "'"));
   return c;
 }
@@ -89,7 +89,11 @@ void add_list(CLI::App& app, const std::string& name, const std::string& form, s
 
 void add_options(CLI::App& app, Options& options) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
-  add_list(app, "--lattice", "X.Y.Z.T", options.lattices, to_lattice, "even extents");
+  const auto to_extents = [least = options.least_extent](const std::string& text) {
+    return to_lattice(text, least);
+  };
+  add_list(app, "--lattice", "X.Y.Z.T", options.lattices, to_extents,
+           options.least_extent == 1 ? "even extents, or 1" : "even extents");
   add_list(app, "--precision", "P", options.precisions, precision_by_name,
            "storages: double, float, half (16 bits, fixed point), fp16");
   add_list(app, "--link-reals", "N", options.link_reals, to_link_reals, "reals of a link: 18, 12 or 8");

@@ -35,6 +35,7 @@ OwnOption own_extents(const std::string& name, Coord& value, const std::string& 
 /// A list that is empty in the defaults is an option that the benchmark does not take.
 struct Options {
   std::vector<Coord> lattices;
+  int least_extent = 2;  ///< of lattices; 1 where a benchmark takes such
   std::vector<Precision> precisions;
   std::vector<int> link_reals, rhs, Ls;
   int threads = 1;

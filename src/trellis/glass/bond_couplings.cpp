@@ -89,6 +89,7 @@ void BondCouplings::pack_signs() {
     on_host(std::as_const(*reals_[1 - parity]), [&](const SiteField& others) {
       on_host(std::as_const(*reals_[parity]), [&](const SiteField& own) {
         for (int mu = 0; mu < 3; ++mu) {
+          if (layout.geometry().lattice()[mu] == 1) continue;  // no bonds
           Coord back{0, 0, 0, 0};
           back[mu] = -1;
           const std::vector<int32_t> places = tables_.ghosts_of(1 - parity)->neighbours(parity, back);

@@ -91,7 +91,8 @@ void SpinTables::build_phases() {
           phases.push_back(part == 0 ? std::cos(angle) : std::sin(angle));
         }
   }
-  phases_.put(std::move(phases), backend_);
+  phases_ = Memory(phases.size() * sizeof(double), backend_);  // aligned, as lanes are loaded
+  phases_.copy_from_host(phases.data(), phases_.bytes());
 }
 
 void SpinTables::set_tables(SpinCall& call, int parity) const {
@@ -106,7 +107,7 @@ void SpinTables::set_tables(SpinCall& call, int parity) const {
 void SpinTables::set_tables(SpinSumsCall& call, int parity) const {
   set_tables(call.around, parity);
   call.coords = of_[parity].coords.table.data();
-  call.phases = phases_.table.data();
+  call.phases = static_cast<const double*>(phases_.data());
   for (int mu = 0; mu < 3; ++mu) call.phase_offset[mu] = phase_offset_[mu];
   call.sample_lanes = sample_lanes();
 }

@@ -70,7 +70,7 @@ class SpinTables {
   bool has_ghosts_ = false;
   int plane_direction_ = 2;
   OfParity of_[2];
-  Table<double> phases_;
+  Memory phases_;
   int phase_offset_[3] = {};
 };
 

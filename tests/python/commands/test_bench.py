@@ -66,6 +66,21 @@ def test_every_kernel_is_checked(tmp_path: Path, what: str, ranks: int) -> None:
             assert result["sums"] == 0
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_spin_updates_are_checked(tmp_path: Path, ranks: int) -> None:
+    words = ("--lattice", "32.32.32.1,4.4.4.2", "--precision", "float,double", "--rhs", "1,2", *SMALL[2:])
+    words = tuple(word for word in words if word not in ("--threads", "1"))
+    found = json.loads(run("bench", "glass", *words, "--check", "--json", cwd=tmp_path, ranks=ranks).stdout)
+    assert {r["kernel"] for r in found["results"]} == {"over_relaxation", "heat_bath"}
+    for result in found["results"]:
+        assert set(COMMON) - {"link_reals"} <= set(result)
+        assert result["check"] == "passed", result
+        assert result["couplings"] in ("gaussian", "plus_minus")
+        assert result["nanoseconds_per_spin"] > 0
+    passes = {r["sweeps_per_pass"] for r in found["results"] if r["lattice"] == [32, 32, 32, 1]}
+    assert passes == ({1, 4} if ranks == 1 else {1})
+
+
 def test_what_is_not_asked_for_is_not_checked(tmp_path: Path) -> None:
     found = json.loads(run("bench", "wilson", *SMALL, "--precision", "double", "--json", cwd=tmp_path).stdout)
     assert all("check" not in r and "error_against_reference" not in r for r in found["results"])
