@@ -15,7 +15,7 @@ namespace trellis {
 
 struct SpinGlassSpec {
   Precision precision = Precision::single_precision;
-  Backend backend = Backend::cpu;
+  Backend backend{};
   int lanes = 0;  ///< 0: the vector width of this build
   int slots = 1;
 };
