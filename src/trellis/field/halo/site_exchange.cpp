@@ -57,17 +57,6 @@ void SiteExchange::pack() {
   });
 }
 
-void SiteExchange::unpack(int number) {
-  const Peer& peer = peers_[size_t(number)];
-  SiteHaloCall call = this->call();
-  call.to = peer.receives.data();
-  call.count = int(peer.receives.size());
-  call.message = messages_.receive_buffer(number);
-  dispatch(objects_.backend, objects_.precision, objects_.lanes, [&]<class Layout, class Storage>() {
-    launch_site_halo_unpack<Layout, Storage>(call, SiteRange(call.count));
-  });
-}
-
 void SiteExchange::start(const RawField& first, const RawField& second, const RawField& ghosts) {
   sites_[0] = first;
   sites_[1] = second;
@@ -78,7 +67,16 @@ void SiteExchange::start(const RawField& first, const RawField& second, const Ra
 }
 
 void SiteExchange::finish() {
-  if (is_connected_) messages_.finish([this](int peer) { unpack(peer); });
+  if (!is_connected_) return;
+  SiteHaloCall call = this->call();
+  dispatch(objects_.backend, objects_.precision, objects_.lanes, [&]<class Layout, class Storage>() {
+    messages_.finish([this, &call](int peer) {
+      call.to = peers_[size_t(peer)].receives.data();
+      call.count = int(peers_[size_t(peer)].receives.size());
+      call.message = messages_.receive_buffer(peer);
+      launch_site_halo_unpack<Layout, Storage>(call, SiteRange(call.count));
+    });
+  });
 }
 
 }  // namespace trellis

@@ -43,7 +43,6 @@ class SiteExchange {
   };
   SiteHaloCall call() const;
   void pack();
-  void unpack(int number);
   HaloPlan plan_;
   SiteObjects objects_;
   std::vector<Peer> peers_;
