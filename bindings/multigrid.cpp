@@ -2,7 +2,9 @@
 #include "trellis/multigrid/multigrid.hpp"
 #include "bindings.hpp"
 #include "multigrid_file.hpp"
+#include "trellis/multigrid/multigrid_setup.hpp"
 #include "trellis/multigrid/schwarz.hpp"
+#include "trellis/multigrid/sweep_rule.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis::bindings {
@@ -44,6 +46,19 @@ std::vector<size_t> bytes_of_levels(const Multigrid& g) {
   return all;
 }
 
+/// Sweeps, iterations for a digit, and the price of an iteration.
+using Trial = std::array<double, 3>;
+std::vector<Trial> trials(const MultigridSetupReport& report) {
+  std::vector<Trial> all;
+  for (const MultigridTrial& t : report.trials)
+    all.push_back({double(t.sweeps), t.iterations_per_digit, t.price_of_iteration});
+  return all;
+}
+void set_trials(MultigridSetupReport& report, const std::vector<Trial>& all) {
+  report.trials.clear();
+  for (const Trial& t : all) report.trials.push_back({int(t[0]), t[1], t[2]});
+}
+
 /// The multigrid and warnings.
 std::pair<std::shared_ptr<Multigrid>, std::vector<std::string>> read(const hdf5::Group& group,
                                                                      const WilsonOperator& M,
@@ -78,6 +93,7 @@ void bind_params(nb::module_& m) {
       .def_rw("cycle_restarts", &MultigridParams::cycle_restarts)
       .def_rw("cycle_tolerance", &MultigridParams::cycle_tolerance)
       .def_rw("sweeps", &MultigridParams::sweeps)
+      .def_rw("sources", &MultigridParams::sources)
       .def_prop_rw(
           "smoother", [](const MultigridParams& p) { return std::string(name_of(p.smoother)); },
           [](MultigridParams& p, const std::string& name) { p.smoother = smoother_by_name(name); })
@@ -124,6 +140,9 @@ void bind_reports(nb::module_& m) {
       .def_rw("seconds_of_coarse_operator", &MultigridSetupReport::seconds_of_coarse_operator)
       .def_rw("seconds_of_coarse_levels", &MultigridSetupReport::seconds_of_coarse_levels)
       .def_rw("coarse_levels", &MultigridSetupReport::coarse_levels)
+      .def_rw("seconds_of_trials", &MultigridSetupReport::seconds_of_trials)
+      .def_rw("price_of_sweep", &MultigridSetupReport::price_of_sweep)
+      .def_prop_rw("trials", trials, set_trials)
       .def_rw("notes", &MultigridSetupReport::notes);
 }
 }  // namespace
@@ -154,6 +173,7 @@ void bind_multigrid(nb::module_& m) {
                          {"sweeps", r.seconds_of_sweeps},
                          {"orthonormalisation", r.seconds_of_orthonormalisation},
                          {"coarse operator", r.seconds_of_coarse_operator},
+                         {"trials", r.seconds_of_trials},
                          {"coarse modes", r.seconds_of_coarse_modes},
                          {"coarse levels", r.seconds_of_coarse_levels}};
                    })
@@ -183,6 +203,15 @@ void bind_multigrid(nb::module_& m) {
         return shared(Multigrid::make(M, params));
       },
       "operator"_a, "params"_a, release_gil());
+  m.def(
+      "multigrid_forecast",
+      [](const WilsonOperator& M, const MultigridParams& params, int sweeps) {
+        const MultigridForecast found = MultigridSetup(*M.matrix(), params).forecast(sweeps);
+        return std::array<double, 2>{found.setup, found.iteration};
+      },
+      "operator"_a, "params"_a, "sweeps"_a, release_gil());
+  m.def("price_of", &price_of, "cost"_a);
+  m.def("try_solver", &try_solver, "solver"_a, "operator"_a, "iterations"_a, "seed"_a, release_gil());
   m.def("read_multigrid", read, "group"_a, "operator"_a, "params"_a, "built_at"_a, "report"_a, release_gil());
   m.def(
       "multigrid_block",

@@ -43,6 +43,7 @@ __all__ = [
     "Propagator",
     "RunFileError",
     "SolveReport",
+    "SolverChoice",
     "Staggered",
     "StaggeredCondensates",
     "StaggeredObservables",
@@ -55,6 +56,7 @@ __all__ = [
     "baryon",
     "bicgstab",
     "cg",
+    "choose_solver",
     "cold",
     "conserved_current_propagator",
     "custom_operator",
@@ -141,6 +143,7 @@ _SUBMODULE_OF = {
     ),
     **dict.fromkeys(["Eigenvectors", "lanczos"], "solve.deflation"),
     **dict.fromkeys(["Multigrid", "multigrid"], "solve.multigrid"),
+    **dict.fromkeys(["SolverChoice", "choose_solver"], "solve.choice"),
     "dense": "quarks.dense_matrices",
     "log_det": "quarks.determinants",
     "read_eigenvectors": "solve.eigenvector_files",
@@ -225,6 +228,7 @@ if TYPE_CHECKING:
     from .quarks.staggered_propagators import StaggeredPropagator
     from .solve.bicgstab import bicgstab
     from .solve.cg import cg
+    from .solve.choice import SolverChoice, choose_solver
     from .solve.custom_operator import custom_operator
     from .solve.deflated import deflated
     from .solve.deflation import Eigenvectors, lanczos

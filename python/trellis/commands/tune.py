@@ -142,4 +142,4 @@ def _solves(run: MeasureRun, output: Output) -> None:
 def _multigrid(run: MeasureRun, M: WilsonClover) -> Multigrid | None:
     """One with a single sweep, which has all kernels, where the run solves with multigrid."""
     table = run.solver.multigrid
-    return None if table is None else set_up(table.model_copy(update={"sweeps": min(table.sweeps, 1)}), M)
+    return None if table is None else set_up(table.model_copy(update={"sweeps": 1}), M, sources=1)

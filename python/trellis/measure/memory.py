@@ -19,7 +19,7 @@ from .setup import lanczos_bytes
 from .staggered_quarks import VECTORS_AT_A_TIME
 
 #: Vectors of each method: of cg with the normal equations' own, of gcr two more for each step.
-_WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6, "multigrid": 4}
+_WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6, "multigrid": 4, "auto": 8}
 #: Steps of gcr between restarts (trellis.gcr).
 _STEPS_OF_GCR = 16
 #: At most, but on lattices that fit a cache.
@@ -154,7 +154,8 @@ def _solve_bytes(run: MeasureRun, geometry: Geometry, made: MultigridBytes) -> f
     fermion = run.spin_quark
     if run.solver.multigrid is not None:  # batches of source and solution, and of the operator's own vectors
         vector = load().propagator_bytes(geometry._core) / _COLUMNS
-        return _COLUMNS_OF_A_BATCH * ((4 + _batch_fields(run.solver)) * vector + made.cycle)
+        solver = run.solver.model_copy(update={"type": "multigrid"})  # auto: the larger one
+        return _COLUMNS_OF_A_BATCH * ((4 + _batch_fields(solver)) * vector + made.cycle)
     if isinstance(fermion, DomainWall):
         columns = run.solver.columns
         vectors = work_fields(run.solver, columns)

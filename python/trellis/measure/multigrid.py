@@ -12,11 +12,16 @@ from pydantic import ValidationError
 from ..ground.errors import BadArgument
 from ..ground.parallel import on_root
 from ..quarks.operators import WilsonClover
+from ..run_files import MeasureRun
 from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
 from ..run_files.multigrid import MeasuredMultigridTable, MultigridTable
 from ..runs.setup import make_output_folder
+from ..solve.choice import forecast_multigrid, multigrid_pays, reason, try_krylov
 from ..solve.multigrid import Multigrid, multigrid
 from ..solve.multigrid_files import read_multigrid
+
+#: Columns of a propagator.
+_COLUMNS = 12
 
 
 def require_blocks(table: MultigridTable | None, extents: Sequence[int]) -> None:
@@ -36,10 +41,11 @@ def require_blocks(table: MultigridTable | None, extents: Sequence[int]) -> None
         raise BadArgument(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from error
 
 
-def set_up(table: MultigridTable, M: WilsonClover) -> Multigrid:
+def set_up(table: MultigridTable, M: WilsonClover, *, sources: int) -> Multigrid:
     """Return the multigrid that a run file describes. Collective.
 
-    Blocks and smoother follow from the lattice alone, so that no bit depends on ranks.
+    Blocks and smoother follow from the lattice alone, so that no bit depends on ranks. Sweeps that the table
+    leaves open are those that pay for so many right-hand sides.
 
     Raises
     ------
@@ -47,7 +53,7 @@ def set_up(table: MultigridTable, M: WilsonClover) -> Multigrid:
         The table does not suit the lattice; the message says what does.
     """
     try:
-        return multigrid(M, **_arguments(table, M))
+        return multigrid(M, **_arguments(table, M, sources))
     except BadArgument as error:
         raise BadArgument(f"solver.multigrid: {error}") from error
 
@@ -74,11 +80,72 @@ class ConfigurationMultigrid:
     words: str
 
 
+@dataclass(frozen=True)
+class ChosenFlavours:
+    """The flavours that multigrid solves, and why.
+
+    Attributes
+    ----------
+    flavours
+        Their names; none where multigrid does not pay.
+    words
+        A line with the numbers that decided.
+    """
+
+    flavours: tuple[str, ...]
+    words: str
+
+
+def flavours_for_multigrid(
+    run: MeasureRun, operators: Mapping[str, WilsonClover], *, sources: Mapping[str, int]
+) -> ChosenFlavours:
+    """Return which flavours of a run of type auto multigrid solves, by counted work. Collective.
+
+    Parameters
+    ----------
+    sources
+        Right-hand sides of each flavour on a configuration.
+
+    Raises
+    ------
+    BadArgument
+        The table does not suit the lattice.
+    """
+    table, tolerance = run.solver.multigrid, run.solver.tolerance
+    assert table is not None  # the caller has such a run
+    any_operator = next(iter(operators.values()))
+    keys = _arguments(table, any_operator, 1)
+    try:
+        forecast = forecast_multigrid(any_operator, tolerance=tolerance, **keys)
+    except BadArgument as error:
+        raise BadArgument(f"solver.multigrid: {error}") from error
+    most = forecast.solve + forecast.setup / min(sources.values())
+    trials = {flavour: try_krylov(M, tolerance=tolerance, longest=most) for flavour, M in operators.items()}
+    solves = [(sources[flavour], trial) for flavour, trial in trials.items()]
+    if not multigrid_pays(solves, forecast):
+        return ChosenFlavours((), reason(False, solves, forecast))
+    chosen = tuple(flavour for flavour, trial in trials.items() if trial.price > forecast.solve)
+    words = reason(True, [(sources[flavour], trials[flavour]) for flavour in chosen], forecast)
+    others = [flavour for flavour in trials if flavour not in chosen]
+    more = f"; bicgstab solves {', '.join(others)}" if others else ""
+    return ChosenFlavours(chosen, words + more)
+
+
+def right_hand_sides(run: MeasureRun, flavours: int) -> int:
+    """Return how many right-hand sides of a configuration share a set-up.
+
+    Sequential propagators of three-point functions count as one more flavour.
+    """
+    solves = flavours + run.feynman_hellmann.count + bool(run.three_point.currents)
+    return _COLUMNS * run.source.count * solves
+
+
 def multigrid_of(
     table: MeasuredMultigridTable,
     quarks: Mapping[str, MeasuredQuark],
     operators: Mapping[str, Any],
     *,
+    sources: int,
     name: str,
     run_file: str,
 ) -> ConfigurationMultigrid:
@@ -90,6 +157,8 @@ def multigrid_of(
     ----------
     quarks, operators
         The flavours by name.
+    sources
+        Right-hand sides that share the set-up.
     name
         Of the file in the directory.
     run_file
@@ -106,12 +175,12 @@ def multigrid_of(
     path = None if folder is None else folder / name
     if path is not None and on_root(path.exists):
         own = read_multigrid(path, M)
-        _require_asked_for(path, own, table, M)
+        _require_asked_for(path, own, table, M, sources)
         seconds, how = 0.0, f"read from {path}"
     else:
         if folder is not None:  # said before the set-up
             on_root(lambda: make_output_folder(folder, "solver.multigrid.directory"))
-        own = set_up(table, M)
+        own = set_up(table, M, sources=sources)
         seconds, how = own.seconds, f"set up in {own.seconds:.2f} s"
         if path is not None:
             own.write(path, run_file=run_file)
@@ -147,8 +216,8 @@ def _levels_in_words(made: Multigrid) -> str:
     )
 
 
-def _arguments(table: MultigridTable, M: WilsonClover) -> dict[str, Any]:
-    """Return the arguments of tr.multigrid, with what the table leaves to the lattice."""
+def _arguments(table: MultigridTable, M: WilsonClover, sources: int) -> dict[str, Any]:
+    """Return the arguments of tr.multigrid, with what the table leaves to the lattice and the run."""
     extents = M.geometry.extents
     return {name: getattr(table, name) for name in MultigridTable.model_fields} | {
         "levels": table.levels_on(extents),
@@ -156,15 +225,30 @@ def _arguments(table: MultigridTable, M: WilsonClover) -> dict[str, Any]:
         "vectors": table.vectors_on(extents),
         "smoother": table.smoother_on(extents),
         "smoothing": table.smoothing_on(extents),
+        "sources": sources,
     }
 
 
-def _require_asked_for(path: Path, found: Multigrid, table: MultigridTable, M: WilsonClover) -> None:
-    """Refuse a set-up that another run file asked for: the results would have other bits."""
+def _require_asked_for(
+    path: Path, found: Multigrid, table: MultigridTable, M: WilsonClover, sources: int
+) -> None:
+    """Refuse a set-up that another run file asked for: the results would have other bits.
+
+    Sweeps that were chosen are those of the number of right-hand sides.
+    """
     core = found._core
+    asked = _arguments(table, M, sources)
+    if table.sweeps is None:
+        del asked["sweeps"]
+        if sources != core.params.sources:
+            raise BadArgument(
+                f"{path}: its {found.sweeps} sweeps were not chosen for {sources} right-hand sides, which "
+                f"this run has: expected solver.multigrid.sweeps = {found.sweeps} to take it as it is, or "
+                "another solver.multigrid.directory"
+            )
+    del asked["sources"]
     facts = [
-        (f"solver.multigrid.{name}", expected, _value(core.params, name))
-        for name, expected in _arguments(table, M).items()
+        (f"solver.multigrid.{name}", expected, _value(core.params, name)) for name, expected in asked.items()
     ]
     facts += [
         (f"the lightest quark's {name}", getattr(M._params, name), value)

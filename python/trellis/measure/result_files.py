@@ -69,6 +69,7 @@ class Measured:
     history: FlowHistory | None
     are_read: list[bool] = field(default_factory=list)  #: of each report, whether its propagator was read
     multigrid: ConfigurationMultigrid | None = None  #: where this run has solved with it
+    solver_choice: str = ""  #: why, where the solver was chosen by counted work
 
     @property
     def solved(self) -> list[SolveReport]:
@@ -362,6 +363,8 @@ def _write_solves(group: Any, run: MeasureRun, measured: Measured) -> None:
     for name, column in speed_columns(reports).items():
         group.set_reals(name, column)
     group.set_text("solver", reports[0].method)
+    if measured.solver_choice:
+        group.set_text("solver_choice", measured.solver_choice)
     if measured.multigrid is not None:
         group.set_text("multigrid", report_in_words(measured.multigrid.lightest))
         group.set_real("multigrid_seconds", measured.multigrid.seconds)

@@ -17,6 +17,7 @@ from ..run_files.smearing import SmearingTable
 from ..run_files.solvers import DeflationTable, PreconditionerTable, SolverTable
 from ..solve.bicgstab import bicgstab
 from ..solve.cg import cg
+from ..solve.choice import krylov_solver
 from ..solve.even_odd import even_odd
 from ..solve.gcr import gcr
 from ..solve.mixed_precision import mixed_precision
@@ -31,9 +32,14 @@ def make_solver(table: SolverTable | PreconditionerTable, multigrid: Multigrid |
     Parameters
     ----------
     multigrid
-        The preconditioner of a table of type multigrid; without it gcr is plain, for runs that solve nothing.
+        The preconditioner of a table of type multigrid or auto; without it gcr is plain, for runs that solve
+        nothing, and auto is BiCGStab.
     """
-    if isinstance(table, SolverTable) and table.is_multigrid:
+    if table.type == "auto" and multigrid is None:
+        return krylov_solver(
+            tolerance=table.tolerance, max_iterations=table.max_iterations, fallback=table.fallback
+        )
+    if isinstance(table, SolverTable) and table.multigrid is not None:
         return gcr(
             tolerance=table.tolerance,
             max_iterations=table.max_iterations,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,12 @@ from ..solve.values import Solver
 from .configuration import ConfigurationInHand, MeasuredSource
 from .currents import contract_feynman_hellmann, feynman_hellmann_propagators, three_point_functions
 from .low_modes import deflated_solver
-from .multigrid import ConfigurationMultigrid, multigrid_of
+from .multigrid import (
+    ConfigurationMultigrid,
+    flavours_for_multigrid,
+    multigrid_of,
+    right_hand_sides,
+)
 from .setup import make_operator, make_solver
 from .stored_propagators import ConfigurationPropagators
 
@@ -49,6 +55,8 @@ class SpinQuarks:
         What stores the propagators, or takes them from files.
     multigrid
         That of the configuration, where the run solves with it.
+    solver_choice
+        Why the solvers were chosen; empty where the run file has chosen.
     """
 
     def __init__(
@@ -68,6 +76,7 @@ class SpinQuarks:
         self.files, self._channels, self._momenta = files, channels, momenta
         self._check, self._say = check, say
         self.multigrid: ConfigurationMultigrid | None = None
+        self.solver_choice = ""
         quarks = self._flavours()
         operators = {
             flavour: make_operator(quark, configuration.links, run.solver.columns)
@@ -96,16 +105,33 @@ class SpinQuarks:
         if run.solver.multigrid is None:
             return {flavour: self._deflated(M, flavour) for flavour, M in operators.items()}
         self._check()
+        solvers = dict.fromkeys(operators, self._solver)
+        chosen = self._flavours_for_multigrid(operators)
+        if not chosen:
+            return solvers
         self.multigrid = multigrid_of(
             run.solver.multigrid,
-            quarks,
-            operators,
+            {flavour: quarks[flavour] for flavour in chosen},
+            {flavour: operators[flavour] for flavour in chosen},
+            sources=right_hand_sides(run, len(chosen)),
             name=f"multigrid.{self._configuration.number:06d}.h5",
             run_file=self._text,
         )
         for line in (self.multigrid.words, *self.multigrid.lightest.notes):
             self._say(f"configuration {self._configuration.number}: {line}")
-        return {flavour: make_solver(run.solver, made) for flavour, made in self.multigrid.of_each.items()}
+        made = self.multigrid.of_each
+        return solvers | {flavour: make_solver(run.solver, mg) for flavour, mg in made.items()}
+
+    def _flavours_for_multigrid(self, operators: dict[str, Any]) -> tuple[str, ...]:
+        """Return the flavours that multigrid solves; the others have the run's own solver. Collective."""
+        run = self._run
+        if run.solver.always_has_multigrid:
+            return tuple(operators)
+        each = dict.fromkeys(operators, right_hand_sides(run, 1))
+        chosen = flavours_for_multigrid(run, operators, sources=each)
+        self.solver_choice = chosen.words
+        self._say(f"configuration {self._configuration.number}: {chosen.words}")
+        return chosen.flavours
 
     def measure(self, source: Source, index: int) -> MeasuredSource:
         """Measure the source of this number among those of the configuration. Collective."""

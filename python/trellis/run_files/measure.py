@@ -178,18 +178,19 @@ class MeasureRun(RunFile):
 
     def _require_multigrid(self) -> None:
         """Refuse multigrid for quarks that it does not serve, and beside low modes."""
-        if not self.solver.is_multigrid:
+        if self.solver.multigrid is None:
             return
         if self.fermion is not None and not isinstance(self.fermion, WilsonKind):
             raise at_key(
                 "solver.type",
-                "multigrid solves quarks of type wilson, clover and twisted_mass: expected another solver "
-                f'beside fermion.type = "{self.fermion.type}"',
+                f"{self.solver.type} solves quarks of type wilson, clover and twisted_mass: expected another "
+                f'solver beside fermion.type = "{self.fermion.type}"',
                 self.solver.type,
             )
         if self.deflation is not None:
             raise at_key(
-                "deflation", 'solver.type = "multigrid" takes the low modes out itself; leave it out'
+                "deflation",
+                f'solver.type = "{self.solver.type}" takes the low modes out itself; leave it out',
             )
 
     def _require_smearing(self) -> None:

@@ -48,11 +48,12 @@ class MultigridTable(Table):
         description="What levels between the finest and the coarsest do with a residual: flexible GCR with "
         "their cycle as preconditioner, or one cycle.",
     )
-    sweeps: int = Field(
-        default=3,
+    sweeps: int | None = Field(
+        default=None,
         ge=0,
         le=100,
-        description="How often the set-up replaces the test vectors by a cycle of them.",
+        description="How often the set-up replaces the test vectors by a cycle of them. Default: as often as "
+        "pays for the right-hand sides of the run, by counted work.",
     )
     smoother: Literal["sap", "mr"] | None = Field(
         default=None,
@@ -201,7 +202,7 @@ class MultigridTable(Table):
 
 
 class MeasuredMultigridTable(MultigridTable):
-    """[solver.multigrid]: test vectors, set-up and cycle of solver.type = "multigrid"."""
+    """[solver.multigrid]: test vectors, set-up and cycle of solver.type = "multigrid" or "auto"."""
 
     directory: str | None = Field(
         default=None,

@@ -42,7 +42,7 @@ class MethodTable(Table):
         default=None,
         ge=1,
         le=1000,
-        description="gcr and multigrid restart after so many steps. The default is 16.",
+        description="gcr, multigrid and auto restart after so many steps. The default is 16.",
     )
     relaxation: float | None = Field(
         default=None, gt=0, lt=2, description="Each step of mr has this factor. The default is 1."
@@ -57,7 +57,7 @@ class MethodTable(Table):
 
     @model_validator(mode="after")
     def _keys_of_the_method(self) -> Self:
-        for key, methods in (("restart_length", ("gcr", "multigrid")), ("relaxation", ("mr",))):
+        for key, methods in (("restart_length", ("gcr", "multigrid", "auto")), ("relaxation", ("mr",))):
             if getattr(self, key) is not None and self.type not in methods:
                 raise at_key(
                     key, f'expected type = "{methods[0]}" beside it, found "{self.type}"; leave it out'
@@ -78,12 +78,7 @@ class MethodTable(Table):
     @property
     def has_restarts(self) -> bool:
         """True if the method keeps the directions of its steps, from a restart to the next one."""
-        return self.type in ("gcr", "multigrid")
-
-    @property
-    def is_multigrid(self) -> bool:
-        """True if the solver has a multigrid set-up."""
-        return False
+        return self.type in ("gcr", "multigrid", "auto")
 
     def _require_inside(self, inside: PreconditionerTable | None) -> None:
         """Refuse a preconditioner that the method, or its even-odd system, does not have."""
@@ -126,6 +121,11 @@ class PreconditionerTable(MethodTable):
 
 #: How [solver] of type multigrid works inside, in the words of its keys: there is no other way.
 _OF_MULTIGRID: dict[str, Any] = {"even_odd": "none", "inner_precision": "float"}
+#: The same of BiCGStab in [solver] of type auto.
+_OF_AUTO: dict[str, Any] = {"even_odd": "symmetric", "inner_precision": "half"}
+
+
+_BESIDE_MULTIGRID: dict[str, dict[str, Any]] = {"multigrid": _OF_MULTIGRID, "auto": _OF_AUTO}
 
 
 class SolverTable(MethodTable):
@@ -133,16 +133,17 @@ class SolverTable(MethodTable):
 
     iterations: ClassVar[int | None] = None
 
-    type: Literal["cg", "bicgstab", "gcr", "mr", "multigrid"] = Field(  # type: ignore[assignment]
+    type: Literal["cg", "bicgstab", "gcr", "mr", "multigrid", "auto"] = Field(  # type: ignore[assignment]
         default="cg",
         description="The solver has this method. cg works on the normal equations; mr converges for heavy "
         "quarks only; multigrid is gcr with adaptive multigrid, for light wilson, clover and twisted_mass "
-        "quarks: a configuration has one set-up for all sources and masses.",
+        "quarks: a configuration has one set-up for all sources and masses; auto takes multigrid for the "
+        "quarks for which it pays, by counted work, and bicgstab for the others.",
     )
     multigrid: MeasuredMultigridTable | None = Field(
         default=None,
-        description="The table has the test vectors, the set-up and the cycle of multigrid. The default is "
-        "the table's defaults.",
+        description="The table has the test vectors, the set-up and the cycle of multigrid, for multigrid and "
+        "auto. The default is the table's defaults.",
     )
     tolerance: float = Field(default=1e-10, gt=0, lt=1, description=_TOLERANCE)
     inner_precision: Literal["double", "float", "half", "fp16"] = Field(
@@ -170,8 +171,8 @@ class SolverTable(MethodTable):
     @model_validator(mode="before")
     @classmethod
     def _values_of_multigrid(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("type") == "multigrid":
-            return {**_OF_MULTIGRID, "multigrid": {}, **given}
+        if isinstance(given, dict) and given.get("type") in _BESIDE_MULTIGRID:
+            return {**_BESIDE_MULTIGRID[given["type"]], "multigrid": {}, **given}
         return given
 
     @model_validator(mode="after")
@@ -181,27 +182,27 @@ class SolverTable(MethodTable):
 
     @model_validator(mode="after")
     def _keys_of_multigrid(self) -> Self:
-        if not self.is_multigrid:
+        if self.type not in _BESIDE_MULTIGRID:
             if self.multigrid is not None:
                 raise at_key(
                     "multigrid", f'expected type = "multigrid" beside it, found "{self.type}"; leave it out'
                 )
             return self
-        for key, own in _OF_MULTIGRID.items():
+        how = {
+            "multigrid": "multigrid solves on all sites, with vectors in float",
+            "auto": "auto has bicgstab on the even sites with 16 bits inside, or multigrid",
+        }[self.type]
+        for key, own in _BESIDE_MULTIGRID[self.type].items():
             if getattr(self, key) != own:
-                raise at_key(
-                    key,
-                    "multigrid solves on all sites, with vectors in float: "
-                    f'expected "{own}", found "{getattr(self, key)}"; leave it out',
-                )
+                raise at_key(key, f'{how}: expected "{own}", found "{getattr(self, key)}"; leave it out')
         for key in ("update_threshold", "preconditioner"):
             if getattr(self, key) is not None:
-                raise at_key(key, 'expected another type than "multigrid" beside it; leave it out')
+                raise at_key(key, f'expected another type than "{self.type}" beside it; leave it out')
         return self
 
     @property
-    def is_multigrid(self) -> bool:
-        """True if the solver has a multigrid set-up."""
+    def always_has_multigrid(self) -> bool:
+        """True if no trial decides whether quarks are solved with multigrid."""
         return self.type == "multigrid"
 
     @property

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .. import _core
 
 _MOST_VECTORS = 96
+#: More sources change no choice.
+_MOST_SOURCES = 1_000_000
 #: What a coarse operator follows exactly, without a new set-up.
 _MASSES = ("mass", "kappa", "twisted_mass")
 
@@ -77,6 +79,25 @@ class MultigridLevel:
     cycle_seconds: dict[str, float]
 
 
+@dataclass(frozen=True)
+class MultigridTrial:
+    """The convergence of solves after so many sweeps of a set-up, in one trial.
+
+    Attributes
+    ----------
+    sweeps
+        Made before the trial.
+    iterations_per_digit
+        Iterations in which the residual falls by a factor of 10.
+    price_of_iteration
+        Counted flops and bytes of an iteration, as seconds of a core with fixed speeds.
+    """
+
+    sweeps: int
+    iterations_per_digit: float
+    price_of_iteration: float
+
+
 class Multigrid(SharedByCopies, NoArray):
     """Test vectors and the coarse operator of an adaptive multigrid, made by :func:`multigrid`.
 
@@ -101,6 +122,11 @@ class Multigrid(SharedByCopies, NoArray):
         "sap", the Schwarz method on blocks, or "mr", even-odd minimal residual on the lattice.
     residuals : list of float
         Mean |M v| / |v| of the test vectors before the first sweep and after each sweep.
+    sweeps : int
+        Sweeps of the set-up.
+    trials : list of MultigridTrial
+        What the choice of the sweeps rests on, one trial for each number of sweeps; empty where they were
+        given.
     seconds : float
         What the set-up cost, wall clock.
     bytes : int
@@ -124,6 +150,8 @@ class Multigrid(SharedByCopies, NoArray):
         self.coarse_vectors: tuple[int, ...] = tuple(core.params.coarse_vectors)
         self.smoother: str = core.smoother
         self.residuals: list[float] = list(core.residuals)
+        self.sweeps: int = core.params.sweeps
+        self.trials = [MultigridTrial(int(made), *numbers) for made, *numbers in core.report.trials]
         self.seconds: float = core.seconds
         self.bytes: int = core.bytes
         self.notes: list[str] = list(core.notes)
@@ -268,7 +296,8 @@ def multigrid(
     vectors: int | Sequence[int] = 20,
     block: Sequence[int] | Sequence[Sequence[int]] | None = None,
     cycle: Literal["k", "v"] = "k",
-    sweeps: int = 3,
+    sweeps: int | None = None,
+    sources: int = 12,
     smoother: Literal["sap", "mr"] | None = None,
     smoothing: int | None = None,
     coarse_tolerance: float = 0.05,
@@ -298,7 +327,10 @@ def multigrid(
         What levels between the finest and the coarsest do with a residual: "k", flexible GCR with their cycle
         as preconditioner, to 0.1; or "v", one cycle.
     sweeps
-        Each sweep replaces the test vectors by one cycle of them.
+        Each sweep replaces the test vectors by one cycle of them. Default: as many as pay for the sources, by
+        counted flops and bytes of trials, at most 10 (:attr:`Multigrid.trials`).
+    sources
+        Right-hand sides that will be solved for, by which the sweeps are chosen: 12 for each propagator.
     smoother
         What follows the coarse correction: "sap", the Schwarz method on blocks of even extents (on CPUs), or
         "mr", even-odd minimal residual on the whole lattice. Default: sap on CPUs where the lattice has such
@@ -330,7 +362,9 @@ def multigrid(
         first_block, *coarse_blocks = _blocks(block)
         params.block, params.coarse_blocks = first_block, coarse_blocks
     params.cycle = choice("cycle", cycle, "k", "v")
-    params.sweeps = integer("sweeps", sweeps, least=0)
+    params.sources = min(integer("sources", sources, least=1), _MOST_SOURCES)
+    if sweeps is not None:
+        params.sweeps, params.sources = integer("sweeps", sweeps, least=0), 0
     if smoother is not None:
         params.smoother = choice("smoother", smoother, "sap", "mr")
     if smoothing is not None:

@@ -47,7 +47,9 @@ struct MultigridParams {
   /// Of the flexible GCR of a K-cycle: steps until it restarts, restarts at most, and its tolerance.
   int cycle_length = 5, cycle_restarts = 2;
   double cycle_tolerance = 0.1;
-  int sweeps = 3;  ///< of the set-up with the present cycle
+  int sweeps = 3;           ///< of the set-up with the present cycle; with `sources` those that were made
+  /// More than 0: the set-up sweeps while that saves work in so many solves (sweep_rule.hpp).
+  int sources = 0;
   MultigridSmoother smoother = MultigridSmoother::by_rule;
   int smoothing = 0;         ///< Schwarz cycles, or steps of minimal residual; 0: 3 of those, 6 of these
   int block_iterations = 4;  ///< steps of minimal residual in a Schwarz block
@@ -80,6 +82,15 @@ struct MultigridLevelReport {
   bool operator==(const MultigridLevelReport&) const = default;
 };
 
+/// How a solve converges after so many sweeps of a set-up.
+struct MultigridTrial {
+  int sweeps = 0;
+  double iterations_per_digit = 0;  ///< in which the residual falls by a factor of 10
+  double price_of_iteration = 0;    ///< as price_of() has it, for one column
+
+  bool operator==(const MultigridTrial&) const = default;
+};
+
 /// What set-up did.
 struct MultigridSetupReport {
   std::vector<double> residual;  ///< mean |M v| / |v| of the test vectors at first and after each sweep
@@ -88,10 +99,13 @@ struct MultigridSetupReport {
   double seconds = 0;            ///< in all, and of its parts
   double seconds_of_smoothing = 0, seconds_of_sweeps = 0, seconds_of_orthonormalisation = 0,
          seconds_of_coarse_operator = 0;
+  double seconds_of_trials = 0;
   double seconds_of_coarse_modes = 0;               ///< a part of `seconds`; those of shifts are not
   double seconds_of_coarse_levels = 0;              ///< of the set-ups of all levels below the second lattice
   std::vector<MultigridLevelReport> coarse_levels;  ///< the second lattice and on, but for the coarsest
   std::vector<std::string> notes;                   ///< what was mended on the way, a sentence each
+  std::vector<MultigridTrial> trials;  ///< of a set-up that chose its sweeps: one before each decision
+  double price_of_sweep = 0;           ///< with which they were compared
   Cost cost;
 };
 

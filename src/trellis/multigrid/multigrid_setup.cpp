@@ -16,6 +16,7 @@
 #include "trellis/multigrid/galerkin.hpp"
 #include "trellis/multigrid/noise.hpp"
 #include "trellis/multigrid/schwarz.hpp"
+#include "trellis/multigrid/sweep_rule.hpp"
 #include "trellis/multigrid/test_vectors.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
@@ -121,6 +122,7 @@ MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
   TRELLIS_REQUIRE(!is_16_bit(params.storage), "multigrid keeps its vectors in double or single, not in ",
                   name_of(params.storage));
   TRELLIS_REQUIRE(params.sweeps >= 0, "multigrid needs 0 or more sweeps of its set-up, not ", params.sweeps);
+  TRELLIS_REQUIRE(params.sources >= 0, "multigrid is set up for 0 or more sources, not ", params.sources);
   TRELLIS_REQUIRE(params.smoothing >= 0, "multigrid needs smoothing, not ", params.smoothing, " steps of it");
   params.block = legal_block(M.lattice().geometry(), params.block);
   choose_smoother(params, M);
@@ -176,15 +178,22 @@ void MultigridSetup::orthogonalise(SpinorField& vectors) {
   report_.seconds_of_orthonormalisation += watch.seconds();
 }
 
-void MultigridSetup::improve(SpinorField& vectors) {
-  const Stopwatch watch;
+template <class Use>
+void MultigridSetup::with_present_cycle(const Use& use) {
   const MultigridHierarchy present = hierarchy();
   std::vector<OperatorCopies> coarse;
   for (int level = 1; level < present.levels(); ++level)
     coarse.emplace_back(LinearOperatorPtr(std::make_shared<CoarseOperator>(present.matrix(level))));
   const std::vector<CycleLevel> levels = cycle_levels(fine_, coarse, present);
-  replace_in_parts(vectors, [&](int columns) {
-    return std::make_unique<MultigridCycle>(levels, 0, nullptr, params_, CycleUse::setup, columns);
+  use([&](CycleUse what, int columns) {
+    return std::make_unique<MultigridCycle>(levels, 0, nullptr, params_, what, columns);
+  });
+}
+
+void MultigridSetup::improve(SpinorField& vectors) {
+  const Stopwatch watch;
+  with_present_cycle([&](const auto& cycle) {
+    replace_in_parts(vectors, [&](int columns) { return cycle(CycleUse::setup, columns); });
   });
   report_.seconds_of_sweeps += watch.seconds();
 }
@@ -216,6 +225,7 @@ void MultigridSetup::build(SpinorField& vectors, int coarse_sweeps) {
   }
   coefficients_ = std::make_shared<SiteField>(prolongator_->make_coarse_field(vectors.rhs()));
   prolongator_->restrict_to(*coefficients_, vectors);
+  cost_ += cost_of_projection(*prolongator_->fine_lattice(), *operator_, vectors.rhs());
   record_residuals(vectors);
   if (params_.levels == 2) return;
   const Stopwatch watch;
@@ -270,6 +280,21 @@ void MultigridSetup::sweep(SpinorField& vectors, int sweeps) {
   }
 }
 
+void MultigridSetup::sweep_by_rule(SpinorField& vectors) {
+  for (int made = 0;; ++made) {
+    const Stopwatch watch;
+    with_present_cycle([&](const auto& cycle) {
+      report_.trials.push_back(try_cycle(fine_, cycle(CycleUse::solve, 1), made, params_.seed, cost_));
+    });
+    report_.seconds_of_trials += watch.seconds();
+    params_.sweeps = made;
+    report_.price_of_sweep = params_.vectors * report_.trials.back().price_of_iteration +
+                             price_of_projection(*prolongator_->fine_lattice(), *operator_, params_.vectors);
+    if (!sweep_pays(report_.trials, report_.price_of_sweep, params_.sources)) return;
+    sweep(vectors, 1);
+  }
+}
+
 MultigridPtr MultigridSetup::finish(const Stopwatch* watch) {
   report_.cost += cost_;
   if (is_rounded()) prolongator_->release_columns();
@@ -285,8 +310,11 @@ MultigridPtr MultigridSetup::from_noise() {
   fill_with_noise(vectors, params_.seed, noises_, all_columns(vectors));
   normalise(vectors);
   smooth(vectors);
-  build(vectors, params_.sweeps > 0 ? early_coarse_sweeps : params_.coarse_sweeps);
-  sweep(vectors, params_.sweeps);
+  build(vectors, params_.sources > 0 || params_.sweeps > 0 ? early_coarse_sweeps : params_.coarse_sweeps);
+  if (params_.sources > 0)
+    sweep_by_rule(vectors);
+  else
+    sweep(vectors, params_.sweeps);
   return finish(&watch);
 }
 

@@ -7,6 +7,11 @@
 
 namespace trellis {
 
+/// What a set-up and an iteration of a solve of one column are expected to take, as price_of() has it.
+struct MultigridForecast {
+  double setup, iteration;
+};
+
 class MultigridSetup {
  public:
   /// @param M any storage and lanes
@@ -28,10 +33,16 @@ class MultigridSetup {
   /// P and D_c of links from which these have moved a little, as they are: smoother and residuals are those
   /// of these links.
   MultigridPtr with_coarse_space_of(const Multigrid& other);
+  /// The price of so many sweeps before they are made, from noise: nothing is computed but one
+  /// application of the smoother. Coarse solves are taken to be of average length.
+  MultigridForecast forecast(int sweeps) const;
 
  private:
   void smooth(SpinorField& vectors);
   void orthogonalise(SpinorField& vectors);
+  /// use(cycle) with cycle(what for, columns), one cycle of the present levels.
+  template <class Use>
+  void with_present_cycle(const Use& use);
   void improve(SpinorField& vectors);
   /// P and D_c, and all levels below with so many sweeps of their own; vectors of which P and D_c cannot be
   /// made are replaced by smoothed noise.
@@ -40,6 +51,8 @@ class MultigridSetup {
   bool has_coarse_operator();
   void replace(SpinorField& vectors, const std::vector<int>& numbers);
   void sweep(SpinorField& vectors, int sweeps);
+  /// Sweeps while that pays for the sources (sweep_rule.hpp).
+  void sweep_by_rule(SpinorField& vectors);
   /// @param watch of the whole set-up; null: the report says how long it took
   MultigridPtr finish(const Stopwatch* watch);
   /// v <- K v, normalised, a few vectors at a time; make(columns) gives K for so many.

@@ -12,6 +12,7 @@ constexpr int longer_coarse_solves = 2;  // times as many iterations
 MultigridParams of_other_noise(MultigridParams params) {
   ++params.seed;
   params.sweeps += further_sweeps;
+  params.sources = 0;  // so many, and no fewer by rule
   params.coarse_iterations *= longer_coarse_solves;
   params.coarse_restart = params.coarse_iterations;
   return params;

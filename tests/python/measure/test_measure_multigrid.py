@@ -16,6 +16,7 @@ import trellis as tr
 from trellis.measure import Step
 from trellis.measure import multigrid as of_measurement
 from trellis.run_files.multigrid import MultigridTable
+from trellis.solve.choice import KrylovTrial
 
 RUN = """\
 [configurations]
@@ -160,6 +161,80 @@ def test_a_set_up_is_kept_and_taken_by_later_runs(folder: Path) -> None:
             tr.measure.run("other.toml")
 
 
+def test_sweeps_by_rule_are_kept_and_taken_for_as_many_sources_only(folder: Path) -> None:
+    text = (
+        RUN.format(**TABLES).replace("sweeps = 1\n", "").replace("[source]", 'directory = "kept"\n[source]')
+    )
+    (folder / "run.toml").write_text(text)
+    tr.measure.run("run.toml")
+    (folder / "again.toml").write_text(text.replace('"out"', '"again"'))
+    assert tr.measure.run("again.toml").setup_seconds == 0
+    expected = correlators("out")
+    assert all(np.array_equal(expected[name], values) for name, values in correlators("again").items())
+    one_source = text.replace('"out"', '"other"').replace("[[0, 0, 0, 0], [1, 0, 0, 2]]", "[[0, 0, 0, 0]]")
+    (folder / "other.toml").write_text(one_source)
+    with pytest.raises(
+        tr.BadArgument, match=r"not chosen for 12 right-hand sides.*sweeps = ([0-9]+)"
+    ) as caught:
+        tr.measure.run("other.toml")
+    asked = re.search(r"sweeps = [0-9]+", str(caught.value))
+    assert asked is not None
+    (folder / "other.toml").write_text(one_source.replace("directory =", f"{asked[0]}\ndirectory =", 1))
+    assert tr.measure.run("other.toml").setup_seconds == 0
+
+
+AUTO = RUN.replace('type = "multigrid"', 'type = "auto"')
+
+
+def test_auto_leaves_quarks_to_bicgstab_where_a_set_up_does_not_pay(folder: Path) -> None:
+    (folder / "run.toml").write_text(AUTO.format(**STRANGE))
+    said = run_command("measure", "run.toml", cwd=folder).stdout
+    assert "configuration 1: multigrid does not pay: bicgstab; counted work for 48 right-hand sides" in said
+    with h5py.File("out/correlators.000001.h5") as file:
+        about = file["solves"].attrs
+        assert "bicgstab" in about["solver"]
+        assert about["solver_choice"].startswith("multigrid does not pay")
+        assert "multigrid" not in about
+
+
+def test_auto_takes_multigrid_for_the_quarks_for_which_it_pays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The light quark takes BiCGStab a hundred times as long as it does; the results are those of cg."""
+    real = of_measurement.try_krylov
+
+    def slow(M: tr.WilsonClover, **keys: Any) -> KrylovTrial:
+        trial = real(M, **keys)
+        return KrylovTrial(trial.iterations, trial.price * (100 if M.kappa > 0.125 else 1), trial.is_bound)
+
+    monkeypatch.setattr(of_measurement, "try_krylov", slow)
+    text = AUTO.format(**STRANGE)
+    (folder / "run.toml").write_text(text)
+    assert tr.measure.run("run.toml").setup_seconds > 0
+    with h5py.File("out/correlators.000001.h5") as file:
+        about = file["solves"].attrs
+        assert about["solver_choice"].startswith("multigrid pays; counted work for 24 right-hand sides")
+        assert about["solver_choice"].endswith("; bicgstab solves strange")
+        assert "6 vectors on blocks of 2x2x2x2" in about["multigrid"]
+    of_cg = re.sub(r"\[solver\.multigrid\][^\[]*(\[2.*\n.*\n)", "", text).replace('"auto"', '"cg"')
+    (folder / "cg.toml").write_text(of_cg.replace('"out"', '"cg"'))
+    tr.measure.run("cg.toml")
+    found = correlators("out")
+    for name, values in correlators("cg").items():
+        assert np.allclose(found[name], values, rtol=0, atol=1e-8 * np.abs(values).max()), name
+
+
+def test_a_choice_has_the_same_numbers_on_two_ranks(folder: Path) -> None:
+    (folder / "run.toml").write_text(AUTO.format(**STRANGE))
+    words = []
+    for ranks in (1, 2):
+        run_command("measure", "run.toml", cwd=folder, ranks=ranks)
+        with h5py.File("out/correlators.000001.h5") as file:
+            words.append(file["solves"].attrs["solver_choice"])
+        (folder / "out").rename(folder / f"on_{ranks}")
+    assert words[0] == words[1]
+
+
 def test_blocks_that_do_not_suit_the_lattice_are_refused_before_any_work(folder: Path) -> None:
     (folder / "run.toml").write_text(RUN.format(**TABLES).replace("[2, 2, 2, 2]", "[2, 2, 4, 2]"))
     with pytest.raises(tr.RunFileError) as caught:
@@ -182,7 +257,7 @@ def test_ranks_that_cut_blocks_are_refused(folder: Path) -> None:
 
 def test_the_keys_are_arguments_of_multigrid_with_its_defaults() -> None:
     arguments = inspect.signature(tr.multigrid).parameters
-    assert {"M", *MultigridTable.model_fields} == set(arguments)
+    assert {"M", "sources", *MultigridTable.model_fields} == set(arguments)  # a run knows its sources
     for name, field in MultigridTable.model_fields.items():
         assert field.default == arguments[name].default, name
 
