@@ -33,7 +33,7 @@ std::map<std::string, double> in_words(const MultigridProfile& p) {
 std::vector<Coord> lattices_of(const Multigrid& g) {
   std::vector<Coord> all{g.prolongator().fine_lattice()->extents()};
   for (int level = 1; level < g.levels(); ++level)
-    all.push_back(g.hierarchy().matrix(level)->lattice_ptr()->extents());
+    all.push_back(g.hierarchy().lattice(level)->extents());
   return all;
 }
 
@@ -41,7 +41,7 @@ std::vector<Coord> lattices_of(const Multigrid& g) {
 std::vector<size_t> bytes_of_levels(const Multigrid& g) {
   std::vector<size_t> all;
   for (int level = 0; level < g.levels(); ++level)
-    all.push_back((level > 0 ? g.hierarchy().matrix(level)->bytes() : 0) +
+    all.push_back((level > 0 && g.hierarchy().matrix(level) ? g.hierarchy().matrix(level)->bytes() : 0) +
                   (level + 1 < g.levels() ? g.hierarchy().transfer(level).bytes() : 0));
   return all;
 }
@@ -106,6 +106,10 @@ void bind_params(nb::module_& m) {
       .def_rw("setup_coarse_tolerance", &MultigridParams::setup_coarse_tolerance)
       .def_rw("coarse_iterations", &MultigridParams::coarse_iterations)
       .def_rw("coarse_modes", &MultigridParams::coarse_modes)
+      .def_prop_rw(
+          "coarse_solver", [](const MultigridParams& p) { return std::string(name_of(p.coarse_solver)); },
+          [](MultigridParams& p, const std::string& name) { p.coarse_solver = coarse_solver_by_name(name); })
+      .def_rw("coarse_ranks", &MultigridParams::coarse_ranks)
       .def_rw("coarse_restart", &MultigridParams::coarse_restart)
       .def_prop_rw(
           "storage", [](const MultigridParams& p) { return std::string(name_of(p.storage)); },
@@ -189,6 +193,12 @@ void bind_multigrid(nb::module_& m) {
       .def_prop_ro("bytes_of_levels", bytes_of_levels)
       .def_prop_ro("coarsest_applications", &Multigrid::coarsest_applications)
       .def_prop_ro("cost", [](const Multigrid& g) { return g.report().cost; })
+      .def_prop_ro("coarse_ranks",
+                   [](const Multigrid& g) {
+                     const auto& gathering = g.gathering();
+                     return gathering ? gathering->ranks().count
+                                      : g.prolongator().coarse_lattice()->communicator().size();
+                   })
       .def_prop_ro("coarse_lattice",
                    [](const Multigrid& g) { return g.prolongator().coarse_lattice()->extents(); })
       .def(

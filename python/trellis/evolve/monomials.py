@@ -268,6 +268,7 @@ def _wilson_operator(fermion: _SeaWilson, extents: Sequence[int]) -> Any:
     params.sweeps, params.seed = table.sweeps, table.seed
     params.smoothing = table.smoothing or 0  # 0: by the smoother
     params.coarse_tolerance = table.coarse_tolerance
+    params.coarse_solver, params.coarse_ranks = table.coarse_solver, table.coarse_ranks
     return core.wilson_fermion_with_multigrid(_wilson_params(fermion), params, table.refresh)
 
 

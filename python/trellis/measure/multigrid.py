@@ -174,7 +174,7 @@ def multigrid_of(
     folder = None if table.directory is None else Path(table.directory)
     path = None if folder is None else folder / name
     if path is not None and on_root(path.exists):
-        own = read_multigrid(path, M)
+        own = read_multigrid(path, M, coarse_ranks=table.coarse_ranks)
         _require_asked_for(path, own, table, M, sources)
         seconds, how = 0.0, f"read from {path}"
     else:
@@ -248,7 +248,9 @@ def _require_asked_for(
             )
     del asked["sources"]
     facts = [
-        (f"solver.multigrid.{name}", expected, _value(core.params, name)) for name, expected in asked.items()
+        (f"solver.multigrid.{name}", expected, _value(core.params, name))
+        for name, expected in asked.items()
+        if name != "coarse_ranks"  # no property of a set-up
     ]
     facts += [
         (f"the lightest quark's {name}", getattr(M._params, name), value)

@@ -70,6 +70,18 @@ class MultigridTable(Table):
     coarse_tolerance: float = Field(
         default=0.05, gt=0, lt=1, description="To which a cycle of a solve solves the coarse operator."
     )
+    coarse_solver: Literal["gcr", "schwarz"] = Field(
+        default="gcr",
+        description="Of the coarse operator: gcr alone, or with the additive Schwarz method on boxes of 2^4 "
+        "coarse sites inside, which asks for fewer messages and sums on many nodes.",
+    )
+    coarse_ranks: int = Field(
+        default=0,
+        ge=0,
+        exclude=True,  # no bit depends on it
+        description="Ranks that have the coarse lattice, at most; the others sleep while these solve on it. "
+        "0: all, or fewer where a rank would have less than 4 coarse sites.",
+    )
     seed: int = Field(
         default=1, ge=0, lt=2**63, description="Of the noise from which the test vectors begin."
     )

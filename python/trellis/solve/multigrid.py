@@ -112,6 +112,8 @@ class Multigrid(SharedByCopies, NoArray):
         Sites of an aggregate in x, y, z, t.
     coarse_lattice : tuple of int
         Extents of the second lattice.
+    coarse_ranks : int
+        Ranks that have the coarsest lattice; the others sleep while these solve on it.
     vectors : int
         Test vectors on the finest lattice.
     levels : int
@@ -144,6 +146,7 @@ class Multigrid(SharedByCopies, NoArray):
         self.operator = operator
         self.block = in_four_directions(core.block)
         self.coarse_lattice = in_four_directions(core.coarse_lattice)
+        self.coarse_ranks: int = core.coarse_ranks
         self.vectors: int = core.vectors
         self.levels: int = core.levels
         self.coarse_blocks = tuple(in_four_directions(block) for block in core.params.coarse_blocks)
@@ -301,6 +304,8 @@ def multigrid(
     smoother: Literal["sap", "mr"] | None = None,
     smoothing: int | None = None,
     coarse_tolerance: float = 0.05,
+    coarse_solver: Literal["gcr", "schwarz"] = "gcr",
+    coarse_ranks: int = 0,
     seed: int = 1,
 ) -> Multigrid:
     """Set up an adaptive multigrid for M (Frommer et al., arXiv:1303.1377). Collective.
@@ -339,6 +344,14 @@ def multigrid(
         Cycles of sap, or steps of mr; default: 3 of those, 6 of these.
     coarse_tolerance
         To which the coarse operator is solved in a cycle of a solve; 0.2 in those of the set-up.
+    coarse_solver
+        "gcr", or "schwarz": gcr preconditioned by the additive Schwarz method on boxes of 2^4 coarse sites,
+        which are solved for exactly. It has fewer steps, and with them fewer messages and sums, and more
+        work in a step: for coarse lattices on many nodes.
+    coarse_ranks
+        Ranks that have the coarse lattice, at most; the others sleep while these solve on it. 0: all ranks,
+        or as many as have 8 coarse sites each where a rank would have less than 4, or parts of boxes. No
+        bit depends on it.
     seed
         Of the noise.
 
@@ -370,6 +383,8 @@ def multigrid(
     if smoothing is not None:
         params.smoothing = integer("smoothing", smoothing, least=1)
     params.coarse_tolerance = real("coarse_tolerance", coarse_tolerance, above=0, below=1)
+    params.coarse_solver = choice("coarse_solver", coarse_solver, "gcr", "schwarz")
+    params.coarse_ranks = integer("coarse_ranks", coarse_ranks, least=0)
     params.seed = seed_of("seed", seed)
     return Multigrid(core.multigrid(M._core, params), M._record)
 

@@ -7,7 +7,7 @@ import os
 import warnings
 from typing import Any
 
-from ..ground.arguments import file_path, instance
+from ..ground.arguments import file_path, instance, integer
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, ChecksumError, FileError
 from ..ground.operator_records import OperatorRecord
@@ -18,7 +18,7 @@ from .multigrid_output import GROUP, KIND, columns, of_level, values
 from .prepared_files import CHECKSUM, STATEMENT, checksum, named, require_kind
 
 
-def read_multigrid(path: str | os.PathLike, M: WilsonClover) -> Multigrid:
+def read_multigrid(path: str | os.PathLike, M: WilsonClover, *, coarse_ranks: int = 0) -> Multigrid:
     """Read a set-up that :meth:`Multigrid.write` wrote. Collective.
 
     The coarse operator is built from the stored columns. So what is read has the bits of what was written,
@@ -30,6 +30,8 @@ def read_multigrid(path: str | os.PathLike, M: WilsonClover) -> Multigrid:
         The file.
     M
         The operator, on the links of the set-up.
+    coarse_ranks
+        As for :func:`multigrid`: no property of a set-up.
 
     Raises
     ------
@@ -56,6 +58,7 @@ def read_multigrid(path: str | os.PathLike, M: WilsonClover) -> Multigrid:
             "column's checksum has changed, or a column is gone"
         )
     operator, built_at, params, report = _parse(path, statement)
+    params.coarse_ranks = integer("coarse_ranks", coarse_ranks, least=0)
     difference = difference_beside_masses(operator, M)
     if difference:
         raise BadArgument(f"{path}: the multigrid does not belong to {M!r}: it is that of {difference}")

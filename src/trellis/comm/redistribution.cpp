@@ -115,9 +115,11 @@ Redistribution::Redistribution(Communicator& all, const Cut& cut, size_t bytes_p
   const Messages sends = among_few(to_few_tag, to_few_.sent),
                  receives = among_all(to_few_tag, to_few_.received);
   to_few_.transport = make_transport(all, sends, receives, {backend});
+  for (const Message& m : sends) to_few_.messages.push_back({m.peer, m.bytes});
   const Messages returns = among_all(to_all_tag, to_all_.sent),
                  arrivals = among_few(to_all_tag, to_all_.received);
   to_all_.transport = make_transport(all, returns, arrivals, {backend});
+  for (const Message& m : returns) to_all_.messages.push_back({m.peer, m.bytes});
 }
 
 void Redistribution::Way::run(const Pack& pack, const Unpack& unpack) {

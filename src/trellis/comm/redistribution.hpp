@@ -37,6 +37,14 @@ class Redistribution {
   const std::vector<SiteBox>& boxes_among_all() const { return to_few_.sent; }
   const std::vector<SiteBox>& boxes_among_few() const { return to_few_.received; }
 
+  /// What this rank sends each time, by the rank of all ranks that gets it; itself, too.
+  struct Sent {
+    int rank;
+    size_t bytes;
+  };
+  std::vector<Sent> sent_to_few() const { return to_few_.messages; }
+  std::vector<Sent> sent_to_all() const { return to_all_.messages; }
+
   // All functions below are collective over all ranks. `all` and `few` are the data of a rank's box, site by
   // site in lexicographic order, x fastest. `few` may be null on ranks that are none of the few.
   void to_few(void* few, const void* all);
@@ -52,6 +60,7 @@ class Redistribution {
  private:
   struct Way {
     std::vector<SiteBox> sent, received;
+    std::vector<Sent> messages;
     TransportPtr transport;
     void run(const Pack& pack, const Unpack& unpack);
   };

@@ -108,7 +108,8 @@ void judge(Eigenvectors& found, const LinearOperator& A, const SpinorField& vect
 
 }  // namespace
 
-std::shared_ptr<const Eigenvectors> find_coarse_modes(const CoarseMatrixPtr& coarse, int count, uint64_t seed,
+std::shared_ptr<const Eigenvectors> find_coarse_modes(const CoarseMatrixPtr& coarse,
+                                                      const CoarseMatrixPtr& solved, int count, uint64_t seed,
                                                       Cost& total) {
   const Stopwatch watch;
   SolveCost cost;
@@ -134,6 +135,7 @@ std::shared_ptr<const Eigenvectors> find_coarse_modes(const CoarseMatrixPtr& coa
   found->values.resize(size_t(count));
   found->relative_residual.resize(size_t(count));
   found->vectors.erase(found->vectors.begin() + count, found->vectors.end());
+  found->keep_images(CoarseSchur(solved, SchurForm::symmetric), cost);
   found->upper = upper;
   found->operator_name = S->name();
   found->degree = degree;

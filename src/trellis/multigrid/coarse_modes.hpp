@@ -12,8 +12,10 @@ namespace trellis {
 /// a Chebyshev filter of noise, then the Rayleigh-Ritz method. A deflated solve minimises its residual over
 /// their span, however exact they are. Fewer where the coarse lattice is small; null where it is too small.
 /// The same bits on any ranks. Collective.
+/// @param solved with whose matrices solves multiply: it gives the images S v
 /// @param cost gets what the search took
-std::shared_ptr<const Eigenvectors> find_coarse_modes(const CoarseMatrixPtr& coarse, int count, uint64_t seed,
+std::shared_ptr<const Eigenvectors> find_coarse_modes(const CoarseMatrixPtr& coarse,
+                                                      const CoarseMatrixPtr& solved, int count, uint64_t seed,
                                                       Cost& cost);
 
 }  // namespace trellis

@@ -1,6 +1,8 @@
 #include "trellis/multigrid/cycle.hpp"
 
 #include "trellis/base/clock.hpp"
+#include "trellis/multigrid/coarse_schwarz.hpp"
+#include "trellis/multigrid/gathering.hpp"
 #include "trellis/multigrid/noise.hpp"
 #include "trellis/multigrid/schwarz.hpp"
 #include "trellis/solver/krylov_recipe.hpp"
@@ -15,15 +17,17 @@ namespace trellis {
 
 namespace {
 
-SolverSpec coarse_solver(const MultigridParams& params, double tolerance,
+SolverSpec coarse_solver(const MultigridParams& params, CycleUse use,
                          const std::shared_ptr<const Eigenvectors>& modes) {
+  const bool is_setup = use == CycleUse::setup;
   GcrSpec gcr;
-  gcr.tolerance = tolerance;
+  gcr.tolerance = is_setup ? params.setup_coarse_tolerance : params.coarse_tolerance;
   gcr.max_iterations = params.coarse_iterations;
   gcr.restart_length = params.coarse_restart;
   gcr.has_one_sum = true;
-  if (modes) return EvenOddSpec{DeflatedSpec{gcr, modes}};
-  return EvenOddSpec{gcr};
+  if (!is_setup && params.coarse_solver == CoarseSolver::schwarz) gcr.preconditioner = CoarseSchwarzSpec{};
+  if (modes) return GatheredSpec{EvenOddSpec{DeflatedSpec{gcr, modes}}};
+  return GatheredSpec{EvenOddSpec{gcr}};
 }
 
 /// What solves the operator of a level below the finest, loosely.
@@ -32,8 +36,7 @@ std::unique_ptr<ApproximateInverse> solver_below(const std::vector<CycleLevel>& 
                                                  const MultigridParams& params, CycleUse use, int columns,
                                                  std::vector<MultigridProfile>* profiles) {
   const OperatorCopies& D = *levels[level].op;
-  const double of_coarsest = use == CycleUse::setup ? params.setup_coarse_tolerance : params.coarse_tolerance;
-  if (!levels[level].to_next) return coarse_solver(params, of_coarsest, modes)->inside(D, columns);
+  if (!levels[level].to_next) return coarse_solver(params, use, modes)->inside(D, columns);
   auto cycle = std::make_unique<MultigridCycle>(levels, level, modes, params, use, columns, profiles);
   if (params.cycle == MultigridCycleKind::v) return cycle;
   SolveLimits limits;
@@ -73,7 +76,7 @@ SolverSpec coarse_smoother(int steps) {
 void try_coarse_solve(const OperatorCopies& coarse, const MultigridParams& params, SolveCost& cost) {
   SiteField b = coarse->make_field(1), x = SiteField::like(b);
   fill_with_noise(b, params.seed, coarse_noise, all_columns(b));
-  const auto solver = coarse_solver(params, params.coarse_tolerance, nullptr)->inside(coarse, 1);
+  const auto solver = coarse_solver(params, CycleUse::solve, nullptr)->inside(coarse, 1);
   SolveCost first;
   solver->apply(x, b, first);
   solver->apply(b, x, cost);

@@ -5,6 +5,7 @@
 
 #include "trellis/multigrid/coarse_operator.hpp"
 #include "trellis/multigrid/coarse_prolongator.hpp"
+#include "trellis/multigrid/gathering.hpp"
 #include "trellis/multigrid/prolongator.hpp"
 
 namespace trellis {
@@ -19,6 +20,8 @@ struct MultigridHierarchy {
   std::shared_ptr<const Prolongator> prolongator;  ///< between the finest lattice and the second
   CoarseMatrixPtr second;                          ///< the matrices of the second lattice
   std::vector<CoarserLevel> coarser;               ///< the third lattice and on
+  /// The few ranks that have the matrices of the coarsest level, which are null on the others; null: all.
+  CoarseGatheringPtr gathering = nullptr;
 
   int levels() const { return 2 + int(coarser.size()); }
   /// Of the level, which is not the coarsest.
@@ -30,6 +33,10 @@ struct MultigridHierarchy {
   const CoarseMatrixPtr& matrix(int level) const {
     return level == 1 ? second : coarser[size_t(level) - 2].matrix;
   }
+  /// The lattice of any level.
+  LatticePtr lattice(int level) const;
+  /// As solvers apply it, with these matrices of the level, which is not the finest.
+  LinearOperatorPtr operator_of(int level, const CoarseMatrixPtr& matrix) const;
   /// With other masses: P stays, and all matrices are shifted, exactly.
   MultigridHierarchy shifted(double mass, double twist) const;
   size_t bytes() const;

@@ -67,6 +67,7 @@ const WilsonOperator& wilson_operator(const LinearOperator& A) {
 
 /// The coarse matrices as solves multiply them.
 CoarseMatrixPtr in_solves(const CoarseMatrixPtr& coarse, const MultigridParams& params) {
+  if (!coarse) return coarse;
   const bool is_rounded = is_16_bit(params.coarse_storage) && params.storage == Precision::single_precision;
   return is_rounded ? coarse->stored_in(params.coarse_storage) : coarse;
 }
@@ -102,6 +103,14 @@ MultigridSmoother smoother_by_name(const std::string& name) {
   throw BadArgument(message("multigrid has the smoothers auto, sap and mr, not ", name));
 }
 
+const char* name_of(CoarseSolver solver) { return solver == CoarseSolver::schwarz ? "schwarz" : "gcr"; }
+
+CoarseSolver coarse_solver_by_name(const std::string& name) {
+  for (const CoarseSolver solver : {CoarseSolver::gcr, CoarseSolver::schwarz})
+    if (name == name_of(solver)) return solver;
+  throw BadArgument(message("the coarse system of multigrid has the solvers gcr and schwarz, not ", name));
+}
+
 const char* name_of(MultigridCycleKind cycle) { return cycle == MultigridCycleKind::k ? "k" : "v"; }
 
 MultigridCycleKind cycle_by_name(const std::string& name) {
@@ -115,8 +124,7 @@ std::vector<OperatorCopies> copies_in_solves(const MultigridHierarchy& hierarchy
                                              const MultigridParams& params) {
   std::vector<OperatorCopies> copies;
   for (int level = 1; level < hierarchy.levels(); ++level)
-    copies.emplace_back(
-        LinearOperatorPtr(std::make_shared<CoarseOperator>(in_solves(hierarchy.matrix(level), params))));
+    copies.emplace_back(hierarchy.operator_of(level, in_solves(hierarchy.matrix(level), params)));
   return copies;
 }
 }  // namespace
@@ -141,7 +149,7 @@ std::vector<CycleLevel> Multigrid::cycle_levels() const {
 double Multigrid::coarsest_applications() const {
   const MultigridProfile& above = profiles_->back();
   if (above.columns == 0) return 0;
-  const double one = coarse_copies_.back().schur(SchurForm::symmetric)->cost(1).flops;
+  const double one = coarse_copies_.back()->cost(1).flops;
   return above.coarse.cost.flops / (one * double(above.columns));
 }
 
@@ -152,13 +160,20 @@ std::shared_ptr<const Eigenvectors> Multigrid::make_coarse_modes() {
   if (count == MultigridParams::by_rule) {
     SolveCost trial;
     const OperatorCopies& coarsest = coarse_copies_.back();
-    const double one = coarsest.schur(SchurForm::symmetric)->cost(1).flops;
+    const double one = coarsest->cost(1).flops;  // as many as of the even-odd system
     try_coarse_solve(coarsest, params_, trial);
     count = trial.flops > long_coarse_solve * one ? modes_by_rule : 0;
     report_.cost += trial;
   }
   if (count <= 0) return nullptr;
-  const auto found = find_coarse_modes(hierarchy_.matrix(levels() - 1), count, params_.seed, report_.cost);
+  const CoarseMatrixPtr& coarsest = hierarchy_.matrix(levels() - 1);
+  std::shared_ptr<const Eigenvectors> found;
+  Cost cost;
+  const auto find = [&] {
+    found = find_coarse_modes(coarsest, in_solves(coarsest, params_), count, params_.seed, cost);
+  };
+  hierarchy_.gathering ? hierarchy_.gathering->run(find, cost) : find();
+  report_.cost += cost;
   report_.seconds_of_coarse_modes = watch.seconds();
   return found;
 }

@@ -28,6 +28,12 @@ enum class MultigridCycleKind { k, v };
 /// "k" and "v". @throws BadArgument: another name
 const char* name_of(MultigridCycleKind cycle);
 MultigridCycleKind cycle_by_name(const std::string& name);
+/// How the coarsest even-odd system is solved: GCR alone, or preconditioned by the additive Schwarz method on
+/// boxes of 2^4 coarse sites, which asks for fewer messages and sums.
+enum class CoarseSolver { gcr, schwarz };
+/// "gcr" and "schwarz". @throws BadArgument: another name
+const char* name_of(CoarseSolver solver);
+CoarseSolver coarse_solver_by_name(const std::string& name);
 
 struct MultigridParams {
   Coord block{0, 0, 0, 0};  ///< extents of aggregates; 0: the legal ones that are nearest to 4
@@ -60,6 +66,10 @@ struct MultigridParams {
   /// Low modes of the coarse even-odd system that deflate its solves; by_rule: 8 where solves are long.
   int coarse_modes = by_rule;
   static constexpr int by_rule = -1;
+  CoarseSolver coarse_solver = CoarseSolver::gcr;  ///< of the cycles of solves; set-up takes gcr
+  /// Ranks that have the coarse lattice, at most; 0: all, or fewer where a rank would have less than 4 coarse
+  /// sites (choose_coarse_ranks). The others sleep. No bit depends on it.
+  int coarse_ranks = 0;
   Precision storage = Precision::single_precision;  ///< of the test vectors and of the work inside
   /// Of the smoother in solves; set-up smooths in `storage`. Nothing: float in Schwarz blocks, which fit the
   /// cache, and half for minimal residual.
@@ -169,6 +179,10 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   const CoarseMatrixPtr& coarse() const { return hierarchy_.second; }
   /// c with v_k = P c_k of the test vectors v_k of which P was made.
   const std::shared_ptr<const SiteField>& coefficients() const { return coefficients_; }
+  /// Of the coarsest level; null on ranks that wait while few ranks solve its system.
+  const CoarseMatrixPtr& coarse() const { return hierarchy_.matrix(levels() - 1); }
+  /// Null where all ranks have a part of these matrices.
+  const CoarseGatheringPtr& gathering() const { return hierarchy_.gathering; }
   const WilsonMatrixPtr& matrix() const { return matrix_; }
   /// The parameters for which the coarse operator was built; at() shifts it from there.
   const WilsonParams& built_at() const { return built_at_; }

@@ -12,6 +12,7 @@
 #include "trellis/field/many_fields.hpp"
 #include "trellis/field/storage/memory_layout.hpp"
 #include "trellis/field/storage/on_host.hpp"
+#include "trellis/multigrid/coarse_schwarz.hpp"
 #include "trellis/multigrid/coarse_setup.hpp"
 #include "trellis/multigrid/galerkin.hpp"
 #include "trellis/multigrid/noise.hpp"
@@ -124,6 +125,8 @@ MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
   TRELLIS_REQUIRE(params.sweeps >= 0, "multigrid needs 0 or more sweeps of its set-up, not ", params.sweeps);
   TRELLIS_REQUIRE(params.sources >= 0, "multigrid is set up for 0 or more sources, not ", params.sources);
   TRELLIS_REQUIRE(params.smoothing >= 0, "multigrid needs smoothing, not ", params.smoothing, " steps of it");
+  TRELLIS_REQUIRE(params.coarse_ranks >= 0, "multigrid needs 0 or more coarse ranks, not ",
+                  params.coarse_ranks);
   params.block = legal_block(M.lattice().geometry(), params.block);
   choose_smoother(params, M);
   choose_prolongator_storage(params);
@@ -183,7 +186,7 @@ void MultigridSetup::with_present_cycle(const Use& use) {
   const MultigridHierarchy present = hierarchy();
   std::vector<OperatorCopies> coarse;
   for (int level = 1; level < present.levels(); ++level)
-    coarse.emplace_back(LinearOperatorPtr(std::make_shared<CoarseOperator>(present.matrix(level))));
+    coarse.emplace_back(present.operator_of(level, present.matrix(level)));
   const std::vector<CycleLevel> levels = cycle_levels(fine_, coarse, present);
   use([&](CycleUse what, int columns) {
     return std::make_unique<MultigridCycle>(levels, 0, nullptr, params_, what, columns);
@@ -253,14 +256,34 @@ bool MultigridSetup::has_coarse_operator() {
   const Stopwatch watch;
   if (is_rounded()) prolongator_->round_columns();
   try {
-    coarse_ = galerkin_product(*matrix_, *prolongator_, workspace());
+    set_second(galerkin_product(*matrix_, *prolongator_, workspace()));
   } catch (const NumericError& error) {  // the same on all ranks
     report_.notes.push_back(message(error.what(), ": other noise replaced all test vectors"));
     return false;
   }
   report_.seconds_of_coarse_operator += watch.seconds();
-  report_.condition = coarse_->condition();
   return true;
+}
+
+/// The matrices of the coarsest level on the ranks that solve it.
+CoarseMatrixPtr MultigridSetup::on_few(const LatticePtr& lattice, const CoarseMatrixPtr& everywhere) {
+  const bool has_boxes = params_.coarse_solver == CoarseSolver::schwarz;
+  const Coord box = has_boxes ? coarse_box_by_rule : Coord{1, 1, 1, 1};
+  if (!coarse_is_placed_) gathering_ = gathering_for(lattice, params_.coarse_ranks, box);
+  coarse_is_placed_ = true;
+  return gathering_ ? gathering_->gathered(*everywhere) : everywhere;
+}
+
+void MultigridSetup::set_second(const CoarseMatrixPtr& everywhere) {
+  report_.condition = everywhere->condition();
+  coarse_ = params_.levels == 2 ? on_few(prolongator_->coarse_lattice(), everywhere) : everywhere;
+}
+
+/// Levels below the second are set up on all ranks.
+void MultigridSetup::place_coarsest() {
+  if (coarser_.empty()) return;
+  CoarseMatrixPtr& matrix = coarser_.back().matrix;
+  matrix = on_few(matrix->lattice_ptr(), matrix);
 }
 
 void MultigridSetup::replace(SpinorField& vectors, const std::vector<int>& numbers) {
@@ -298,6 +321,7 @@ void MultigridSetup::sweep_by_rule(SpinorField& vectors) {
 MultigridPtr MultigridSetup::finish(const Stopwatch* watch) {
   report_.cost += cost_;
   if (is_rounded()) prolongator_->release_columns();
+  place_coarsest();
   const std::shared_ptr<Multigrid> made(new Multigrid(params_, matrix_, hierarchy(), report_));
   made->coefficients_ = coefficients_;
   if (watch) made->report_.seconds = watch->seconds();  // the low modes are a part of it
@@ -340,8 +364,8 @@ MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&,
   coefficients_ = std::make_shared<SiteField>(prolongator_->make_coarse_field(params_.vectors));
   fill(prolongator_->columns(), *coefficients_);
   if (is_rounded()) prolongator_->round_columns();
-  coarse_ = galerkin_product(*matrix_, *prolongator_);
-  CoarseMatrixPtr upper = coarse_;
+  CoarseMatrixPtr upper = galerkin_product(*matrix_, *prolongator_);
+  set_second(upper);
   for (int level = 1; level + 1 < params_.levels; ++level) {
     const auto P = std::make_shared<CoarseProlongator>(CoarseOperator(upper).make_field(),
                                                        params_.coarse_blocks[size_t(level) - 1],
@@ -350,8 +374,9 @@ MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&,
     upper = galerkin_product(*upper, *P);
     coarser_.push_back({P, upper});
   }
+  const double condition = report_.condition;
   report_ = std::move(report);
-  report_.condition = coarse_->condition();
+  report_.condition = condition;
   return finish(nullptr);
 }
 

@@ -49,6 +49,9 @@ class MultigridSetup {
   void build(SpinorField& vectors, int coarse_sweeps);
   std::vector<int> orthonormalise(const SpinorField& vectors);
   bool has_coarse_operator();
+  void set_second(const CoarseMatrixPtr& everywhere);
+  void place_coarsest();
+  CoarseMatrixPtr on_few(const LatticePtr& lattice, const CoarseMatrixPtr& everywhere);
   void replace(SpinorField& vectors, const std::vector<int>& numbers);
   void sweep(SpinorField& vectors, int sweeps);
   /// Sweeps while that pays for the sources (sweep_rule.hpp).
@@ -60,7 +63,7 @@ class MultigridSetup {
   void replace_in_parts(SpinorField& vectors, const Make& make);
   void record_residuals(const SpinorField& vectors);
   bool is_rounded() const { return *params_.prolongator_storage != params_.storage; }
-  MultigridHierarchy hierarchy() const { return {prolongator_, coarse_, coarser_}; }
+  MultigridHierarchy hierarchy() const { return {prolongator_, coarse_, coarser_, gathering_}; }
   /// A field like the test vectors, once there is a P.
   SpinorField& workspace();
 
@@ -73,7 +76,9 @@ class MultigridSetup {
   uint32_t noises_ = 0;                      ///< so often vectors were replaced: each time by other noise
   CoarseMatrixPtr coarse_;
   std::vector<CoarserLevel> coarser_;
-  DenseMatrix gram_;  ///< products of the test vectors of which P is made
+  CoarseGatheringPtr gathering_;
+  bool coarse_is_placed_ = false;  ///< gathering_ is decided
+  DenseMatrix gram_;               ///< products of the test vectors of which P is made
   std::optional<SpinorField> image_;
   MultigridSetupReport report_;
   SolveCost cost_;

@@ -87,6 +87,13 @@ void FieldRedistribution::Places::for_each_parity(const SiteBox& box, const F& f
   }
 }
 
+int FieldRedistribution::Places::launches() const {
+  int count = 0;
+  for (const SiteBox& box : boxes_)
+    for_each_parity(box, [&](int, const KernelTable<int32_t>&, int) { ++count; });
+  return count;
+}
+
 FieldRedistribution::FieldRedistribution(const SiteField& like, const std::vector<int>& few_ranks,
                                          Coord few_grid)
     : spec_{like.spec()}, lattice_{like.lattice_ptr()} {
@@ -137,6 +144,17 @@ void FieldRedistribution::unpack(SiteField& field, const Places& places, const S
     });
   });
 }
+
+/// Each number is read and written twice, in fields and in messages.
+Cost FieldRedistribution::cost_of(const std::vector<Redistribution::Sent>& messages) const {
+  Cost cost = cost_of_passes(*lattice_, spec_, 4, 0, 0, 0);
+  cost.launches = all_places_->launches() + (few_places_ ? few_places_->launches() : 0);
+  for (const Redistribution::Sent& m : messages)
+    cost.add_message({to_a_rank, m.rank, double(m.bytes)});
+  return cost;
+}
+Cost FieldRedistribution::cost_to_few() const { return cost_of(redistribution_->sent_to_few()); }
+Cost FieldRedistribution::cost_to_all() const { return cost_of(redistribution_->sent_to_all()); }
 
 void FieldRedistribution::to_few(SiteField* few, const SiteField& all) {
   require_kind(all, few);

@@ -13,9 +13,14 @@
 
 #include "trellis/comm/redistribution.hpp"
 #include "trellis/device/kernel_table.hpp"
+#include "trellis/field/cost.hpp"
 #include "trellis/field/storage/site_field.hpp"
 
 namespace trellis {
+
+/// In the place of the direction of a SentMessage whose `step` is the rank, of the lattice's communicator, that
+/// gets it.
+inline constexpr int to_a_rank = -1;
 
 /// Stored numbers move as they are, with their scales in 16-bit fixed point: no bit changes. Nothing is
 /// allocated after construction.
@@ -38,6 +43,9 @@ class FieldRedistribution {
   // @pre fields of the kinds that the constructor and make_few() say
   void to_few(SiteField* few, const SiteField& all);
   void to_all(SiteField& all, const SiteField* few);
+  /// Of one of them; messages and launches are those of this rank.
+  Cost cost_to_few() const;
+  Cost cost_to_all() const;
 
  private:
   /// It lists the sites of boxes in a field's order.
@@ -47,6 +55,8 @@ class FieldRedistribution {
     /// f(parity, places of the sites of that parity, those before them in the message). @pre one of the boxes
     template <class F>
     void for_each_parity(const SiteBox& box, const F& f) const;
+    /// Launches of a kernel over all boxes.
+    int launches() const;
 
    private:
     struct OfParity {
@@ -57,6 +67,7 @@ class FieldRedistribution {
     std::vector<SiteBox> boxes_;
     std::vector<std::array<OfParity, 2>> sites_;  ///< by box and parity
   };
+  Cost cost_of(const std::vector<Redistribution::Sent>& messages) const;
   void require_kind(const SiteField& all, const SiteField* few) const;
   void pack(const SiteField& field, const Places& places, const SiteBox& box, void* message) const;
   void unpack(SiteField& field, const Places& places, const SiteBox& box, const void* message) const;

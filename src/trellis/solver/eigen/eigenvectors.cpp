@@ -30,7 +30,32 @@ PreparedPtr Eigenvectors::updated(const LinearOperatorPtr& A) const {
 size_t Eigenvectors::memory() const {
   size_t sum = 0;
   for (const SpinorField& v : vectors) sum += v.bytes();
+  for (const SpinorField& image : images) sum += image.bytes();
   return sum;
+}
+
+void Eigenvectors::keep_images(const LinearOperator& A, SolveCost& cost) {
+  images.clear();
+  for (const SpinorField& v : vectors) A.apply(images.emplace_back(SpinorField::like(v)), v);
+  cost.add_applications(A, 1, count());
+}
+
+void Eigenvectors::deflate_by_images(SpinorField& x, SpinorField& r, const SpinorField& b,
+                                     SolveCost& cost) const {
+  const FieldList all = first_of(images, images.size());
+  FieldCoefficients c = dots_each(all, b);
+  stop_point();
+  for (size_t i = 0; i < c.size(); ++i)
+    for (auto& value : c[i]) value /= values[i];
+  copy(r, b);
+  subtract_each(r, c, all);
+  for (auto& of_vector : c)
+    for (auto& value : of_vector) value = -value;
+  set_zero(x);
+  subtract_each(x, c, first_of(vectors, vectors.size()));
+  const int launches = launches_of(images.front(), b, images.size());
+  cost.add_linear_algebra(b, 8, 24.0 * count(), 3 * launches, 1);
+  cost.add_linear_algebra(images.front(), 3.0 * count(), 0, 0, 0);
 }
 
 void Eigenvectors::deflate(const LinearOperator& A, SpinorField& x, const SpinorField& b,

@@ -14,6 +14,7 @@ class Eigenvectors final : public Prepared {
   std::vector<double> values;             ///< of A^dagger A, ascending
   std::vector<double> relative_residual;  ///< |A^dagger A v - lambda v| / upper, in double before compression
   std::vector<SpinorField> vectors;       ///< one right-hand side each, orthonormal, in the chosen storage
+  std::vector<SpinorField> images;        ///< A v, where they are kept (keep_images)
   double upper = 0;                       ///< bound of the spectrum
   std::string operator_name;
   bool converged = false;
@@ -28,6 +29,11 @@ class Eigenvectors final : public Prepared {
 
   /// x += sum_i v_i <v_i, A^dagger (b - A x)> / lambda_i for every right-hand side, A in double.
   void deflate(const LinearOperator& A, SpinorField& x, const SpinorField& b, SolveCost& cost) const;
+  /// Computes A v of all vectors, so that a deflated solver of A that stands inside another one needs no
+  /// application for its modes. @pre the vectors have the storage of A
+  void keep_images(const LinearOperator& A, SolveCost& cost);
+  /// x = sum_i v_i <A v_i, b> / lambda_i, and r = b - A x. @pre images are kept; fields of A's storage
+  void deflate_by_images(SpinorField& x, SpinorField& r, const SpinorField& b, SolveCost& cost) const;
   /// Throws BadArgument unless these can be vectors of A: its domain, and |A v_0|^2 = lambda_0 to 5 %.
   void require_belong_to(const LinearOperator& A) const override;
   /// They have the lattice, parity and slices of A's fields, in whatever storage. @pre count() >= 1

@@ -26,17 +26,24 @@ class DeflatedInverse final : public ApproximateInverse {
 
   void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override {
     const Coefficients one(size_t(r.rhs()), 1.0);
+    if (vectors_->images.empty())
+      deflate(z, r, one, cost);
+    else
+      vectors_->deflate_by_images(z, residual_, r, cost);
+    K_->apply(step_, residual_, cost);
+    combine(z, one, z, one, step_);
+    cost.add_linear_algebra(r, 3, 2, 1, 0);
+  }
+
+ private:
+  void deflate(SpinorField& z, const SpinorField& r, const Coefficients& one, SolveCost& cost) {
     set_zero(z);
     vectors_->deflate(A_, z, r, cost);
     A_.apply(residual_, z);
     combine(residual_, one, r, negative(one), residual_);
-    K_->apply(step_, residual_, cost);
-    combine(z, one, z, one, step_);
     cost.add_applications(A_, r.rhs(), 1);
-    cost.add_linear_algebra(r, 7, 4, 2, 0);
+    cost.add_linear_algebra(r, 4, 2, 1, 0);
   }
-
- private:
   const LinearOperator& A_;
   std::shared_ptr<const Eigenvectors> vectors_;
   std::unique_ptr<ApproximateInverse> K_;
