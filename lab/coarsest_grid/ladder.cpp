@@ -111,7 +111,7 @@ void Ladder::rung(const std::string& name, Deflation how, const Method& method, 
   }
   const double n = double(sources_.size()), us = price(total) / n;
   if (present_ == 0) present_ = us;
-  static const char* const deflations[] = {"none", "as it was", "images", "kept"};
+  static const char* const deflations[] = {"none", "applied", "images", "kept"};
   std::printf("| %-42s | %-9s | %5.1f | %5.1f | %5.1f | %6.0f | %4.2f | %.3f%s |\n", name.c_str(),
               deflations[int(how)], total.applications / n, total.box_solves / n, total.sums / n, us,
               us / present_, worst, converged ? "" : " not converged");
@@ -129,7 +129,7 @@ void Ladder::run() {
     std::printf("\n");
   }
   std::printf("| method | deflation | S | boxes | sums | us | of the present | worst residual |\n");
-  rung("gcr, one sum a step", Deflation::as_it_was, plain);
+  rung("gcr, one sum a step", Deflation::by_applications, plain);
   for (const Deflation how : {Deflation::none, Deflation::images, Deflation::kept})
     rung("gcr, one sum a step", how, plain);
   boxes();
@@ -180,10 +180,10 @@ void Ladder::s_steps() {
 
 void Ladder::chebyshevs() {
   for (const Deflation how : {Deflation::none, Deflation::images})
-    for (const double d : {0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99})
-      rung("chebyshev, foci 1 +- " + std::to_string(d).substr(0, 4), how,
+    for (const double d2 : {-0.5, -0.2, 0.0, 0.2, 0.4, 0.6})
+      rung("chebyshev, foci 1 +- sqrt(" + std::to_string(d2).substr(0, d2 < 0 ? 4 : 3) + ")", how,
            [&](System& system, SpinorField& x, SpinorField& r, const Modes*) {
-             chebyshev(system, x, r, d * d, most_steps);
+             chebyshev(system, x, r, d2, most_steps);
            });
   if (!found_) return;
   const double lowest[] = {found_->values.front(), found_->values.back()};

@@ -53,9 +53,9 @@ class System {
 /// How low modes are taken out.
 enum class Deflation {
   none,
-  as_it_was,  ///< x = V lambda^-1 V^dagger S^dagger b by three applications, as deflated solvers do
-  images,     ///< the same from the images S V, which are kept: one sum, no application
-  kept        ///< GCR has V among its directions from the start: its residuals stay orthogonal to S V
+  by_applications,  ///< x = V lambda^-1 V^dagger S^dagger b by three applications, as deflated solvers do
+  images,           ///< the same from the images S V, which are kept: one sum, no application
+  kept              ///< GCR has V among its directions from the start: its residuals stay orthogonal to S V
 };
 
 /// V and S V, the images being orthonormal.
@@ -95,7 +95,7 @@ inline void deflate(System& system, Deflation how, const Eigenvectors* found, co
                     SpinorField& x, SpinorField& r) {
   ++system.count.sums;  // |r|^2, with the products where the images are kept
   if (how == Deflation::none) return;
-  if (how == Deflation::as_it_was) {
+  if (how == Deflation::by_applications) {
     SolveCost cost;
     found->deflate(system.S, x, r, cost);
     SpinorField image = SpinorField::like(r);

@@ -1,4 +1,5 @@
-/// The Schwarz method on boxes of coarse sites: exact solves of boxes that nothing joins, and multigrid with it.
+/// The Schwarz method on boxes of coarse sites: exact solves of boxes that nothing joins, and multigrid with
+/// it.
 #include "trellis/multigrid/coarse_schwarz.hpp"
 
 #include <gtest/gtest.h>
@@ -113,12 +114,39 @@ TEST(CoarseSchwarz, multigrid_with_it_solves_in_fewer_coarse_steps) {
       p.coarse_storage = storage;
       p.coarse_modes = 4;
       const auto multigrid = Multigrid::make(M, p);
+      set_zero(x);
       const SolveReport report = solve(MultigridSpec{.multigrid = multigrid, .fallback = false}, M, x, b);
       EXPECT_TRUE(report.converged) << report.summary();
       EXPECT_LE(report.largest_residual(), 1e-10);
       sums[solver] = multigrid->profile().coarse.cost.sums;
     }
   EXPECT_LT(sums[CoarseSolver::schwarz], sums[CoarseSolver::gcr]);
+}
+
+/// The images of low modes give what applications of S give.
+TEST(CoarseModes, images_deflate_as_applications_do) {
+  MultigridParams p = params_in(Precision::double_precision);
+  p.coarse_modes = 5;
+  const auto multigrid = Multigrid::make(make_operator(), p);
+  const Eigenvectors& modes = *multigrid->coarse_modes();
+  const CoarseSchur S(multigrid->coarse(), SchurForm::symmetric);
+  SpinorField b = S.make_field(3), x = SpinorField::like(b), expected = SpinorField::like(b),
+              r = SpinorField::like(b), image = SpinorField::like(b);
+  fill_with_noise(b, 3, 0, all_columns(b));
+  SolveCost by_images, by_applications;
+  modes.deflate_by_images(x, r, b, by_images);
+  modes.deflate(S, expected, b, by_applications);
+  S.apply(image, x);
+  combine(image, 1.0, b, -1.0, image);
+  combine(image, 1.0, image, -1.0, r);
+  combine(expected, 1.0, expected, -1.0, x);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_GT(norm2_each(x)[i], 0);
+    EXPECT_LT(norm2_each(expected)[i], 1e-24 * norm2_each(x)[i]);
+    EXPECT_LT(norm2_each(image)[i], 1e-24 * norm2_each(b)[i]);
+  }
+  EXPECT_EQ(by_images.sums, 1);
+  EXPECT_LT(by_images.flops, by_applications.flops / 2);
 }
 
 TEST(CoarseSchwarz, what_it_does_not_serve_is_refused) {

@@ -119,6 +119,19 @@ def test_two_ranks_have_the_bits_of_one_and_say_what_was_set_up(folder: Path) ->
     assert all(np.array_equal(alone[name], values) for name, values in correlators("out").items())
 
 
+def test_the_coarse_lattice_may_lie_on_one_of_two_ranks(folder: Path) -> None:
+    """Of 2x2x2x2 coarse sites, which are one box: the Schwarz method solves them at once."""
+    keys = 'sweeps = 1\ncoarse_solver = "schwarz"\ncoarse_ranks = '
+    text = RUN.format(**TABLES).replace("sweeps = 1", keys + "2")
+    (folder / "run.toml").write_text(text)
+    run_command("measure", "run.toml", cwd=folder)
+    alone = correlators("out")
+    (folder / "out").rename(folder / "alone")
+    (folder / "run.toml").write_text(text.replace(keys + "2", keys + "1"))
+    run_command("measure", "run.toml", cwd=folder, ranks=2)
+    assert all(np.array_equal(alone[name], values) for name, values in correlators("out").items())
+
+
 def test_a_run_goes_on_with_the_same_bits_and_refuses_another_set_up(folder: Path) -> None:
     text = RUN.format(**TABLES)
     (folder / "run.toml").write_text(text)
@@ -151,8 +164,16 @@ def test_a_set_up_is_kept_and_taken_by_later_runs(folder: Path) -> None:
     assert any("read from kept/multigrid.000001.h5" in step.text for step in steps)
     expected = correlators("out")
     assert all(np.array_equal(expected[name], values) for name, values in correlators("again").items())
+    elsewhere = text.replace('"out"', '"elsewhere"').replace("sweeps = 1", "sweeps = 1\ncoarse_ranks = 1")
+    (folder / "elsewhere.toml").write_text(elsewhere)  # no property of a set-up
+    assert tr.measure.run("elsewhere.toml").setup_seconds == 0
     for old, new, key in (
         ("vectors = 6", "vectors = 7", r"solver\.multigrid\.vectors: expected a set-up with 7, found 6"),
+        (
+            "sweeps = 1",
+            'sweeps = 1\ncoarse_solver = "schwarz"',
+            "coarse_solver: expected a set-up with 'schwarz', found 'gcr'",
+        ),
         ("sweeps = 1", "sweeps = 1\nsmoothing = 2", r"smoothing: expected a set-up with 2, found 3"),
         ("kappa = 0.1300", "kappa = 0.1290", "the lightest quark's mass"),
     ):

@@ -141,11 +141,22 @@ def test_operators_that_it_does_not_serve_are_refused(links, mg):
         ({"sweeps": -1}, "sweeps"),
         ({"smoothing": 0}, "smoothing"),
         ({"coarse_tolerance": 1.0}, "coarse_tolerance"),
+        ({"coarse_solver": "cg"}, "coarse_solver"),
+        ({"coarse_ranks": -1}, "coarse_ranks"),
     ],
 )
 def test_bad_arguments_say_what_is_legal(M, arguments, message):
     with pytest.raises(tr.BadArgument, match=message):
         tr.multigrid(M, **arguments)
+
+
+def test_the_schwarz_method_solves_the_coarse_operator(M):
+    mg = tr.multigrid(M, vectors=12, sweeps=1, coarse_solver="schwarz", coarse_ranks=3)
+    assert mg.coarse_ranks == 1  # of the one that there is
+    b = column(M)
+    x, report = tr.gcr(tolerance=1e-10, preconditioner=mg, fallback=False)(M).solve(b)
+    assert np.linalg.norm(M.apply(x) - b) <= 1e-10 * np.linalg.norm(b)
+    assert report.iterations < 30
 
 
 @pytest.mark.parametrize("additive", [False, True])

@@ -149,8 +149,7 @@ void FieldRedistribution::unpack(SiteField& field, const Places& places, const S
 Cost FieldRedistribution::cost_of(const std::vector<Redistribution::Sent>& messages) const {
   Cost cost = cost_of_passes(*lattice_, spec_, 4, 0, 0, 0);
   cost.launches = all_places_->launches() + (few_places_ ? few_places_->launches() : 0);
-  for (const Redistribution::Sent& m : messages)
-    cost.add_message({to_a_rank, m.rank, double(m.bytes)});
+  for (const Redistribution::Sent& m : messages) cost.add_message({to_a_rank, m.rank, double(m.bytes)});
   return cost;
 }
 Cost FieldRedistribution::cost_to_few() const { return cost_of(redistribution_->sent_to_few()); }

@@ -18,8 +18,8 @@
 
 namespace trellis {
 
-/// In the place of the direction of a SentMessage whose `step` is the rank, of the lattice's communicator, that
-/// gets it.
+/// In the place of the direction of a SentMessage whose `step` is the rank, of the lattice's communicator,
+/// that gets it.
 inline constexpr int to_a_rank = -1;
 
 /// Stored numbers move as they are, with their scales in 16-bit fixed point: no bit changes. Nothing is
