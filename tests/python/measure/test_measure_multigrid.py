@@ -120,7 +120,7 @@ def test_two_ranks_have_the_bits_of_one_and_say_what_was_set_up(folder: Path) ->
 
 
 def test_the_coarse_lattice_may_lie_on_one_of_two_ranks(folder: Path) -> None:
-    """Of 2x2x2x2 coarse sites, which are one box: the Schwarz method solves them at once."""
+    """The coarse lattice is one box, which the Schwarz method solves at once."""
     keys = 'sweeps = 1\ncoarse_solver = "schwarz"\ncoarse_ranks = '
     text = RUN.format(**TABLES).replace("sweeps = 1", keys + "2")
     (folder / "run.toml").write_text(text)
