@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <set>
 
 #include "tests/support/counted_costs.hpp"
 #include "tests/support/product_fields.hpp"
@@ -17,11 +18,11 @@
 namespace trellis {
 namespace {
 
-/// Both have local extents of 4 on 8 ranks: with blocks of 4^4 a rank has one aggregate.
+/// The second one has local extents of 4 on 8 ranks: a rank has one or two aggregates of 4^4.
 struct Problem {
   Coord extents, block;
 };
-const Problem problems[] = {{{8, 4, 8, 8}, {2, 2, 2, 2}}, {{8, 8, 8, 8}, {4, 4, 4, 4}}};
+const Problem problems[] = {{{8, 4, 4, 8}, {2, 2, 2, 2}}, {{8, 8, 8, 8}, {4, 4, 4, 4}}};
 
 WilsonOperator operator_on(const LatticePtr& lattice, const Problem& problem) {
   WilsonParams params{.mass = 0.05, .csw_spatial = 1.0, .csw_temporal = 1.0};
@@ -66,8 +67,7 @@ TEST(Gathering, any_number_of_coarse_ranks_gives_the_bits_of_one_process) {
       const auto expected = solution(operator_on(alone, problem), problem, params_of(problem, solver, 0));
       const auto lattice = make_lattice(problem.extents);
       const WilsonOperator M = operator_on(lattice, problem);
-      for (const int ranks : {0, 1, 2, 4, 8}) {
-        if (ranks > world()->size()) continue;
+      for (const int ranks : std::set<int>{0, 1, world()->size() / 2}) {
         const auto found = solution(M, problem, params_of(problem, solver, ranks));
         EXPECT_TRUE(found == local_part(lattice->geometry(), expected)) << name_of(solver) << " " << ranks;
       }
