@@ -389,9 +389,9 @@ WRONG = [
         [("[output]", '[feynman_hellmann]\ncurrents = ["A3"]\nmomenta = [[0, 4, 0]]\n[output]')],
         "found [0, 4, 0] where L in y is 4",
     ),
-    ([("tolerance = 1e-9", "max_iterations = 3")], "after 3 iterations; the largest true residual"),
+    ([("tolerance = 1e-09", "max_iterations = 3")], "after 3 iterations; the largest true residual"),
     (
-        [("tolerance = 1e-9", "max_iterations = 3")],
+        [("tolerance = 1e-09", "max_iterations = 3")],
         "raise solver.max_iterations (3) or solver.tolerance (1e-10)",
     ),
     ([('sink = "gamma_t gamma5"', 'sink = "gamma_6"')], "gamma_6"),
