@@ -176,11 +176,10 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   const MultigridSetupReport& report() const { return report_; }
   const MultigridHierarchy& hierarchy() const { return hierarchy_; }
   const Prolongator& prolongator() const { return *hierarchy_.prolongator; }
+  /// Of the second lattice; null where it is the coarsest, on ranks that wait while few ranks solve its system.
   const CoarseMatrixPtr& coarse() const { return hierarchy_.second; }
   /// c with v_k = P c_k of the test vectors v_k of which P was made.
   const std::shared_ptr<const SiteField>& coefficients() const { return coefficients_; }
-  /// Of the coarsest level; null on ranks that wait while few ranks solve its system.
-  const CoarseMatrixPtr& coarse() const { return hierarchy_.matrix(levels() - 1); }
   /// Null where all ranks have a part of these matrices.
   const CoarseGatheringPtr& gathering() const { return hierarchy_.gathering; }
   const WilsonMatrixPtr& matrix() const { return matrix_; }
