@@ -59,8 +59,8 @@ void CoarseSetup::improve(SiteField& vectors) {
     levels.push_back({&copies.back()});
   }
   SiteField improved = SiteField::like(vectors);
-  MultigridCycle(levels, size_t(level_), nullptr, params_, CycleUse::setup, vectors.rhs())
-      .apply(improved, vectors, cost_);
+  level_solver(levels, size_t(level_), nullptr, params_, CycleUse::setup, vectors.rhs())
+      ->apply(improved, vectors, cost_);
   normalise(improved);
   copy(vectors, improved);
 }

@@ -30,22 +30,6 @@ SolverSpec coarse_solver(const MultigridParams& params, CycleUse use,
   return GatheredSpec{EvenOddSpec{gcr}};
 }
 
-/// What solves the operator of a level below the finest, loosely.
-std::unique_ptr<ApproximateInverse> solver_below(const std::vector<CycleLevel>& levels, size_t level,
-                                                 const std::shared_ptr<const Eigenvectors>& modes,
-                                                 const MultigridParams& params, CycleUse use, int columns,
-                                                 std::vector<MultigridProfile>* profiles) {
-  const OperatorCopies& D = *levels[level].op;
-  if (!levels[level].to_next) return coarse_solver(params, use, modes)->inside(D, columns);
-  auto cycle = std::make_unique<MultigridCycle>(levels, level, modes, params, use, columns, profiles);
-  if (params.cycle == MultigridCycleKind::v) return cycle;
-  SolveLimits limits;
-  limits.tolerance = params.cycle_tolerance;
-  limits.max_iterations = params.cycle_length * (1 + params.cycle_restarts);
-  return one_run(std::make_unique<Gcr>(*D, columns, params.cycle_length, std::move(cycle), true), *D, columns,
-                 limits);
-}
-
 SolverSpec smoother_of(size_t level, const MultigridParams& params, CycleUse use) {
   if (level > 0) return coarse_smoother(params.coarse_smoothing);
   return smoother(params, params.smoothing,
@@ -82,6 +66,21 @@ void try_coarse_solve(const OperatorCopies& coarse, const MultigridParams& param
   solver->apply(b, x, cost);
 }
 
+std::unique_ptr<ApproximateInverse> level_solver(const std::vector<CycleLevel>& levels, size_t level,
+                                                 const std::shared_ptr<const Eigenvectors>& modes,
+                                                 const MultigridParams& params, CycleUse use, int columns,
+                                                 std::vector<MultigridProfile>* profiles) {
+  const OperatorCopies& D = *levels[level].op;
+  if (!levels[level].to_next) return coarse_solver(params, use, modes)->inside(D, columns);
+  auto cycle = std::make_unique<MultigridCycle>(levels, level, modes, params, use, columns, profiles);
+  if (params.cycle == MultigridCycleKind::v) return cycle;
+  SolveLimits limits;
+  limits.tolerance = params.cycle_tolerance;
+  limits.max_iterations = params.cycle_length * (1 + params.cycle_restarts);
+  return one_run(std::make_unique<Gcr>(*D, columns, params.cycle_length, std::move(cycle), true), *D, columns,
+                 limits);
+}
+
 std::vector<CycleLevel> cycle_levels(const OperatorCopies& fine, const std::vector<OperatorCopies>& coarse,
                                      const MultigridHierarchy& hierarchy) {
   std::vector<CycleLevel> all{{&fine, &hierarchy.transfer(0)}};
@@ -97,7 +96,7 @@ MultigridCycle::MultigridCycle(const std::vector<CycleLevel>& levels, size_t lev
                                std::vector<MultigridProfile>* profiles)
     : fine_{*levels[level].op},
       P_{*levels[level].to_next},
-      coarse_solver_{solver_below(levels, level + 1, modes, params, use, columns, profiles)},
+      coarse_solver_{level_solver(levels, level + 1, modes, params, use, columns, profiles)},
       smoother_{smoother_of(level, params, use)->inside(fine_, columns)},
       coarse_residual_{P_.make_coarse_field(columns)},
       coarse_solution_{SiteField::like(coarse_residual_)},

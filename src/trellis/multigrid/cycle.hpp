@@ -43,6 +43,13 @@ class MultigridCycle final : public ApproximateInverse {
   MultigridProfile* profile_;  ///< may be null
 };
 
+/// What a level below the finest does with a residual: flexible GCR with its own cycle as preconditioner, or
+/// that cycle; on the coarsest GCR on its even-odd system. Parameters as those of the cycle.
+std::unique_ptr<ApproximateInverse> level_solver(const std::vector<CycleLevel>& levels, size_t level,
+                                                 const std::shared_ptr<const Eigenvectors>& modes,
+                                                 const MultigridParams& params, CycleUse use, int columns,
+                                                 std::vector<MultigridProfile>* profiles = nullptr);
+
 /// z ~ M^-1 r from zero by so many Schwarz cycles, or steps of even-odd minimal residual.
 /// @pre params is complete
 SolverSpec smoother(const MultigridParams& params, int smoothing, Precision storage);
