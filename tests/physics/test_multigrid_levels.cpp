@@ -356,7 +356,7 @@ TEST_F(ThreeLevels, solve_with_true_residuals_with_either_cycle_and_at_other_mas
       EXPECT_EQ(multigrid->params().coarse_vectors, (std::vector<int>{17}));
       const MultigridLevelReport& of_second = multigrid->report().coarse_levels.at(0);
       EXPECT_EQ(of_second.residual.size(), 3u);
-      EXPECT_LT(of_second.residual.back(), of_second.residual.front());
+      EXPECT_LT(of_second.worst_residual, 1);
       EXPECT_GT(of_second.condition, 1);
       SpinorField b = M.make_field(2), x = SpinorField::like(b);
       fill_random(b, 21);
