@@ -25,12 +25,13 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "python" / "trellis" / "model" / "costs.json"
-LATTICES = ((8, 8, 8, 8), (8, 8, 8, 16), (16, 8, 8, 8))
-RHS, LS = (1, 2, 12), (4, 8, 12)
+LATTICES = ((8, 8, 8, 8), (16, 8, 8, 8))
+RHS, LS = (1, 2), (4, 6)
 PRECISIONS, LINK_REALS = ("double", "float", "half"), (18, 12)
 #: Factors of V, and of F in messages, that a cost may have.
 _FACTORS = ("1", "rhs", "Ls", "rhs Ls", "rhs Ls Ls")
 _BELOW_ONE = 1e-9
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TRELLIS_TUNE": "off", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def declared(build: Path, lattices: Iterable[Sequence[int]], grid: Sequence[int]) -> list[dict[str, Any]]:
@@ -45,9 +46,8 @@ def declared(build: Path, lattices: Iterable[Sequence[int]], grid: Sequence[int]
     ]
     if ranks > 1:
         words = ["mpirun", "--oversubscribe", "-n", str(ranks), *words]
-    ended = subprocess.run(
-        words, check=False, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
+    environment = {**os.environ, **_ENVIRONMENT}
+    ended = subprocess.run(words, check=False, capture_output=True, text=True, env=environment)
     if ended.returncode:
         raise SystemExit(f"{' '.join(words)}: status {ended.returncode}\n{ended.stderr}")
     rows: list[dict[str, Any]] = json.loads(ended.stdout)["costs"]

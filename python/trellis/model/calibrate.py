@@ -42,7 +42,7 @@ class Rate:
 
 @dataclass
 class Calibration:
-    """What was measured on a machine.
+    """The measurements of a machine.
 
     Attributes
     ----------

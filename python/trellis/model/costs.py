@@ -24,7 +24,7 @@ Polynomial = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What an application costs one rank; see :class:`trellis.model.phases.Phase`."""
+    """The cost of an application on one rank; see :class:`trellis.model.phases.Phase`."""
 
     flops: float
     bytes: float

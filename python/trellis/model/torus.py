@@ -20,7 +20,7 @@ LinkKey = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Traffic:
-    """What SimGrid is given: nodes and their places, links, and messages.
+    """The input of SimGrid: nodes and their places, links, and messages.
 
     Attributes
     ----------
