@@ -108,7 +108,8 @@ void add_spin_quarks(Rows& rows, const GaugeField& U, const Case& of) {
 void add_domain_walls(Rows& rows, const GaugeField& U, const Case& of) {
   DomainWallParams params;
   params.Ls = of.Ls;
-  const auto matrix = std::make_shared<DomainWallMatrix>(U, params, KernelChoice{of.precision, of.link_reals});
+  const auto matrix =
+      std::make_shared<DomainWallMatrix>(U, params, KernelChoice{of.precision, of.link_reals});
   add_system(rows, "domain_wall_schur", of, DomainWallSchur(matrix, SchurForm::symmetric));
 }
 
@@ -190,6 +191,7 @@ int bench(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace trellis::bench;
-  return run_benchmark({"What operators and kernels declare that they cost; nothing is timed.", defaults(), bench},
-                       argc, argv);
+  return run_benchmark(
+      {"What operators and kernels declare that they cost; nothing is timed.", defaults(), bench}, argc,
+      argv);
 }

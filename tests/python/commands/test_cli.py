@@ -486,7 +486,7 @@ def test_bench_says_what_there_is(tmp_path: Path) -> None:
         assert set(found) == {"machine", "results"}
         assert found["results"][0]["lattice"] == [4, 4, 4, 4]
     said = run("bench", "--help", cwd=tmp_path).stdout
-    assert "WHAT: domain_wall" in said
+    assert "WHAT: costs, domain_wall" in said
     assert "--link-reals 18|12|8" in said
     for words, text in {
         ("--json", "wlson"): "expected one of costs, domain_wall, domain_wall_solver, exchange, gauge, glass, "
