@@ -88,7 +88,7 @@ def add_kernels(calibration: Calibration, found: Mapping[str, Any]) -> None:
         precision = "double" if result["precision"] == "double" else "float"
         peak = result["peak_gflops"] / ranks
         calibration.peaks[precision] = max(calibration.peaks.get(precision, 0.0), peak)
-        size = result.get("working_set_bytes", 0) / ranks
+        size = result.get("bytes", 0) / ranks  # must-move bytes: about the working set
         if size:
             calibration.levels.append((size, result["read_bandwidth_gbytes_per_second"] / ranks))
 
@@ -196,6 +196,8 @@ def _best(rates: Sequence[Rate]) -> list[Rate]:
 
 def _memory_lines(levels: Sequence[tuple[float, float]]) -> list[str]:
     """Return the levels by doubling sizes: the median speed of each, the last one without a size."""
+    if not levels:
+        raise BadArgument("no bandwidth was measured: the benchmarks print none beside their kernels")
     by_size: dict[int, list[float]] = {}
     for size, speed in levels:
         by_size.setdefault(math.ceil(math.log2(max(size / 2**20, 1 / 64))), []).append(speed)

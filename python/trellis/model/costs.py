@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..ground.errors import BadArgument
+from ..ground.errors import BadArgument, NotAvailable
 from ..ground.nearest_word import did_you_mean
 from .phases import Extents, Message, volume
 
@@ -66,7 +66,15 @@ def evaluate(polynomial: Polynomial, symbols: Mapping[str, float]) -> float:
 
 @cache
 def read_costs() -> dict[str, Any]:
-    """Return the content of costs.json."""
+    """Return the content of costs.json.
+
+    Raises
+    ------
+    NotAvailable
+        It is not there.
+    """
+    if not COSTS_FILE.is_file():
+        raise NotAvailable(f"{COSTS_FILE} is missing: tools/write_model_costs.py writes it")
     found: dict[str, Any] = json.loads(COSTS_FILE.read_text(encoding="utf-8"))
     return found
 

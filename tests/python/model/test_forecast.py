@@ -188,7 +188,7 @@ def test_a_calibration_becomes_a_machine() -> None:
         "ranks": 1,
         "peak_gflops": 80.0,
         "read_bandwidth_gbytes_per_second": 30.0,
-        "working_set_bytes": 2e6,
+        "bytes": 2e6,
     }
     add_kernels(calibration, {"results": [kernel]})
     rows = [{"pattern": "ping_pong", "bytes": b, "messages": 1, "ranks": 2, "seconds": s} for b, s in points]
