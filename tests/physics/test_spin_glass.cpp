@@ -78,7 +78,8 @@ TEST(SpinGlass, kernels_have_the_fixed_numbers) {
         glass.over_relax(1);
         expect_near(sum_of(spins_of(glass)), g.magnetisation_after_1, 1e-11);
         glass.over_relax(9);
-        expect_near(sum_of(spins_of(glass)), g.magnetisation_after_10, 1e-9);  // small fields amplify rounding
+        expect_near(sum_of(spins_of(glass)), g.magnetisation_after_10,
+                    1e-9);  // small fields amplify rounding
         EXPECT_NEAR(energies(glass)[0], g.energy, 1e-11);
       }
 }
@@ -198,6 +199,29 @@ TEST(SpinGlass, order_of_a_pass_respects_what_half_sweeps_need) {
         EXPECT_LE(at(plane + 1), h + 1);
         ++done[size_t(plane)];
       });
+      for (const int h : done) EXPECT_EQ(h, half_sweeps);
+    }
+}
+
+TEST(SpinGlass, order_of_strips_respects_what_half_sweeps_need) {
+  for (const int half_sweeps : {2, 4, 8})
+    for (const int width : {1, 3, 8, 100}) {
+      const int planes = planes_of_pass(half_sweeps) + 1, rows = planes + 4;
+      std::vector<int> done(size_t(planes * rows), 0);
+      const auto at = [&](int p, int r) -> int& {
+        return done[size_t((p + planes) % planes * rows + (r + rows) % rows)];
+      };
+      int wrong = 0;
+      for_each_strip_of_pass(planes, rows, width, half_sweeps, [&](int h, int plane, int first, int end) {
+        for (int row = first; row < end; ++row) {
+          wrong += at(plane, row) == h ? 0 : 1;
+          for (const auto& [p, r] :
+               {std::pair{plane - 1, row}, {plane + 1, row}, {plane, row - 1}, {plane, row + 1}})
+            wrong += at(p, r) == h || at(p, r) == h + 1 ? 0 : 1;
+        }
+        for (int row = first; row < end; ++row) ++at(plane, row);
+      });
+      EXPECT_EQ(wrong, 0) << half_sweeps << " half sweeps, width " << width;
       for (const int h : done) EXPECT_EQ(h, half_sweeps);
     }
 }

@@ -185,13 +185,14 @@ namespace {
 /// From this size on several sweeps a pass are faster than single ones (doc/measurements).
 constexpr size_t bytes_of_passes = size_t(16) << 20;
 constexpr int usual_sweeps_of_pass = 4;
+constexpr size_t bytes_under_way = size_t(3) << 19;
 }  // namespace
 
 int SpinGlass::sweeps_of_pass(int wished) const {
   if (tables_->has_ghosts()) return 1;
   int sweeps = wished;
   if (wished == 0) sweeps = bytes() / size_t(tables_->samples()) > bytes_of_passes ? usual_sweeps_of_pass : 1;
-  while (sweeps > 1 && tables_->planes() < planes_of_pass(2 * sweeps)) --sweeps;
+  while (sweeps > 1 && std::min(tables_->planes(), tables_->rows()) < planes_of_pass(2 * sweeps)) --sweeps;
   return sweeps;
 }
 
@@ -204,15 +205,28 @@ void SpinGlass::over_relax_separately() {
     });
 }
 
+/// As many rows as leave the planes under way in a core's second cache.
+int SpinGlass::rows_of_strip(int sweeps) const {
+  const int half_sweeps = 2 * sweeps, planes_under_way = half_sweeps + 2;
+  const size_t row =
+      bytes() / size_t(tables_->samples_of_lane()) / size_t(tables_->planes() * tables_->rows());
+  const size_t rows = bytes_under_way / (size_t(planes_under_way) * std::max<size_t>(row, 1));
+  return std::clamp(int(std::min<size_t>(rows, 1 << 20)) - half_sweeps, half_sweeps, tables_->rows());
+}
+
 /// @pre no ghosts
 void SpinGlass::over_relax_together(int sweeps) {
   const SpinCall calls[2] = {call(0), call(1)};
+  const int width = rows_of_strip(sweeps);
   dispatch_unquantised(spec_.backend, spec_.precision, lanes(), [&]<class Layout, class Storage>() {
     for (int sample = 0; sample < tables_->samples_of_lane(); ++sample)
-      for_each_plane_of_pass(tables_->planes(), 2 * sweeps, [&](int half_sweep, int plane) {
-        const int parity = half_sweep % 2;
-        launch_over_relaxation<Layout, Storage>(calls[parity], false, tables_->plane(parity, sample, plane));
-      });
+      for_each_strip_of_pass(tables_->planes(), tables_->rows(), width, 2 * sweeps,
+                             [&](int half, int plane, int first, int end) {
+                               const int parity = half % 2;
+                               launch_over_relaxation<Layout, Storage>(
+                                   calls[parity], false,
+                                   tables_->rows_of_plane(parity, sample, plane, first, end));
+                             });
   });
 }
 

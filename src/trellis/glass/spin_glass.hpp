@@ -73,6 +73,7 @@ class SpinGlass {
   void half_sweep(int parity, const Launch& launch) const;
   void over_relax_separately();
   void over_relax_together(int sweeps);
+  int rows_of_strip(int sweeps) const;
 
   LatticePtr lattice_;
   SpinGlassSpec spec_;

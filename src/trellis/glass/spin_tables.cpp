@@ -1,5 +1,6 @@
 #include "trellis/glass/spin_tables.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -21,8 +22,10 @@ SpinTables::SpinTables(SiteLayoutPtr layout, Backend backend)
   const Geometry& geometry = layout_->geometry();
   for (int mu = 0; mu < 3; ++mu) has_ghosts_ = has_ghosts_ || geometry.is_split(mu);
   const Coord& sub = layout_->sub_extents();
-  for (int mu = 1; mu >= 0; --mu)
-    if (sub[mu] > sub[plane_direction_]) plane_direction_ = mu;
+  int order[3] = {2, 1, 0};
+  std::stable_sort(order, order + 3, [&](int a, int b) { return sub[a] > sub[b]; });
+  plane_direction_ = order[0];
+  row_direction_ = order[1];
   for (int parity = 0; parity < 2; ++parity)
     halos_[parity] = std::make_shared<SiteHalo>(layout_, HaloShape{}, parity);
   for (int parity = 0; parity < 2; ++parity) build(parity);
@@ -58,18 +61,18 @@ void SpinTables::build(int parity) {
   sort_by_plane(parity);
 }
 
-/// Lists blocks sample after sample, and plane after plane in a sample.
+/// Lists blocks sample after sample, plane after plane in a sample, and row after row in a plane.
 void SpinTables::sort_by_plane(int parity) {
   OfParity& of = of_[parity];
-  const int groups = samples_of_lane() * planes(), blocks = layout_->blocks(parity);
+  const int groups = samples_of_lane() * planes() * rows(), blocks = layout_->blocks(parity);
   const auto group = [&](int block) {
     const int32_t* x = &of.coords.host[4 * size_t(block)];
-    return x[3] * planes() + x[plane_direction_];
+    return (x[3] * planes() + x[plane_direction_]) * rows() + x[row_direction_];
   };
-  of.first_of_plane.assign(size_t(groups) + 1, 0);
-  for (int block = 0; block < blocks; ++block) ++of.first_of_plane[size_t(group(block)) + 1];
-  for (size_t g = 0; g < size_t(groups); ++g) of.first_of_plane[g + 1] += of.first_of_plane[g];
-  std::vector<int> next(of.first_of_plane.begin(), of.first_of_plane.end() - 1);
+  of.first_of_row.assign(size_t(groups) + 1, 0);
+  for (int block = 0; block < blocks; ++block) ++of.first_of_row[size_t(group(block)) + 1];
+  for (size_t g = 0; g < size_t(groups); ++g) of.first_of_row[g + 1] += of.first_of_row[g];
+  std::vector<int> next(of.first_of_row.begin(), of.first_of_row.end() - 1);
   std::vector<int32_t> sorted(static_cast<size_t>(blocks));
   for (int block = 0; block < blocks; ++block) sorted[size_t(next[size_t(group(block))]++)] = block;
   of.by_plane.put(std::move(sorted), backend_);
@@ -115,17 +118,18 @@ void SpinTables::set_tables(SpinSumsCall& call, int parity) const {
 const int64_t* SpinTables::sites(int parity) const { return of_[parity].sites.table.data(); }
 
 SiteRange SpinTables::of_sample(int parity, int sample) const {
-  SiteRange range = site_range(of_[parity].by_plane.table);
-  range.begin = of_[parity].first_of_plane[size_t(sample * planes())];
-  range.end = of_[parity].first_of_plane[size_t((sample + 1) * planes())];
-  return range;
+  return entries_of(of_[parity], sample * planes() * rows(), (sample + 1) * planes() * rows());
 }
 
-SiteRange SpinTables::plane(int parity, int sample, int plane) const {
-  SiteRange range = site_range(of_[parity].by_plane.table);
-  const size_t group = size_t(sample * planes() + plane);
-  range.begin = of_[parity].first_of_plane[group];
-  range.end = of_[parity].first_of_plane[group + 1];
+SiteRange SpinTables::rows_of_plane(int parity, int sample, int plane, int first, int end) const {
+  const int row = (sample * planes() + plane) * rows();
+  return entries_of(of_[parity], row + first, row + end);
+}
+
+SiteRange SpinTables::entries_of(const OfParity& of, int first_row, int end_row) {
+  SiteRange range = site_range(of.by_plane.table);
+  range.begin = of.first_of_row[size_t(first_row)];
+  range.end = of.first_of_row[size_t(end_row)];
   return range;
 }
 

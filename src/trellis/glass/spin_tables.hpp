@@ -39,10 +39,12 @@ class SpinTables {
   /// The blocks of one sample of each lane. @pre sample < samples_of_lane()
   SiteRange of_sample(int parity, int sample) const;
 
-  /// The direction of planes for passes of several sweeps: that with the most planes in a sub-lattice.
-  int plane_direction() const { return plane_direction_; }
+  /// The directions of planes, and of rows in a plane, for passes of several sweeps: those with the most of
+  /// them in a sub-lattice.
   int planes() const { return layout_->sub_extents()[plane_direction_]; }
-  SiteRange plane(int parity, int sample, int plane) const;
+  int rows() const { return layout_->sub_extents()[row_direction_]; }
+  /// Rows first .. end - 1 of a plane.
+  SiteRange rows_of_plane(int parity, int sample, int plane, int first, int end) const;
 
  private:
   template <class T>
@@ -58,17 +60,18 @@ class SpinTables {
     KernelTable<int32_t> neighbours;
     Table<int32_t> inner, border, places, coords, by_plane;
     Table<int64_t> sites;
-    std::vector<int> first_of_plane;  ///< [sample][plane]: entry of by_plane
+    std::vector<int> first_of_row;  ///< [sample][plane][row]: entry of by_plane
   };
   void build(int parity);
   void sort_by_plane(int parity);
+  static SiteRange entries_of(const OfParity& of, int first_row, int end_row);
   void build_phases();
 
   SiteLayoutPtr layout_;
   Backend backend_;
   SiteHaloPtr halos_[2];
   bool has_ghosts_ = false;
-  int plane_direction_ = 2;
+  int plane_direction_ = 2, row_direction_ = 1;
   OfParity of_[2];
   Memory phases_;
   int phase_offset_[3] = {};

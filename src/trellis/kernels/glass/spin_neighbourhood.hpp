@@ -27,13 +27,15 @@ struct SpinCall {
 };
 
 /// has_ghosts: neighbours are read site by site, for blocks with some on other ranks.
-template <class Layout, class Storage, bool has_signs, bool has_ghosts>
+/// has_one_slot: there is one set of spins, and where a site lies is known without a number from memory.
+template <class Layout, class Storage, bool has_signs, bool has_ghosts, bool has_one_slot = false>
 class SpinNeighbourhood {
  public:
   using Array = SiteArray<Layout, Storage, 3>;
   using Real = typename Array::Real;
   using Scalar = typename Array::Scalar;
   static constexpr int W = Layout::lanes;
+  static constexpr bool is_of_one_slot = has_one_slot;
 
   explicit SpinNeighbourhood(const SpinCall& call)
       : call_{call},
@@ -45,46 +47,45 @@ class SpinNeighbourhood {
   TRELLIS_SITE_FN int slots() const { return call_.slots; }
   TRELLIS_SITE_FN const Array& spins() const { return spins_; }
 
-  /// What the slots of a block have in common.
-  struct Bonds {
+  /// What the slots of a block have in common. is_plain: it has all six bonds, no neighbour lies across an
+  /// edge of the sub-lattice, and none on another rank; most blocks do, and need no test for each bond.
+  template <bool plain>
+  struct BondsOf {
+    static constexpr bool is_plain = plain;
     int block;
     int32_t entries[bond_legs];  ///< of the table
     Real J[bond_legs];
   };
-  TRELLIS_SITE_FN Bonds bonds(int block) const {
-    Bonds b;
-    b.block = block;
-    unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA {
-      b.entries[leg] = call_.table[size_t(block) * 8 + size_t(leg)];
-      b.J[leg] = Real(0);
-    });
-    if constexpr (has_signs) {
-      const SignBits<Real> bits = SignBits<Real>::load(call_.signs + size_t(block) * W);
-      unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA { b.J[leg] = bits.sign(leg); });
-    } else {
-      unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA {
-        if (!has_bond(b, leg)) return;
-        Real J[1];
-        if constexpr (leg % 2 == 0)
-          J[0] = couplings_.component(block, 0, leg / 2, Real(1));
-        else
-          read<leg, leg / 2>(other_couplings_, call_.other_couplings, call_.coupling_ghosts, b, 0, J);
-        b.J[leg] = J[0];
-      });
+  using Bonds = BondsOf<false>;
+
+  /// f(bonds), with BondsOf<true> where that is right.
+  template <class F>
+  TRELLIS_SITE_FN void with_bonds(int block, const F& f) const {
+    if constexpr (!has_ghosts) {
+      constexpr int32_t is_odd_entry = int32_t(0x80000001u);  // no bond, or across an edge
+      const int32_t* entries = call_.table + size_t(block) * 8;
+      const int32_t all = entries[0] | entries[1] | entries[2] | entries[3] | entries[4] | entries[5];
+      if ((all & is_odd_entry) == 0) return f(make_bonds<true>(block));
     }
-    return b;
+    f(make_bonds<false>(block));
   }
+  TRELLIS_SITE_FN Bonds bonds(int block) const { return make_bonds<false>(block); }
+
   /// False in a direction with an extent of 1.
-  TRELLIS_SITE_FN static bool has_bond(const Bonds& b, int leg) { return b.entries[leg] >= 0; }
+  template <bool plain>
+  TRELLIS_SITE_FN static bool has_bond(const BondsOf<plain>& b, int leg) {
+    return plain || b.entries[leg] >= 0;
+  }
 
   /// @pre has_bond
-  template <int leg>
-  TRELLIS_SITE_FN void neighbour(const Bonds& b, int slot, Real (&S)[3]) const {
-    read<leg, 0>(others_, call_.others, call_.ghosts, b, slot, S);
+  template <int leg, bool plain>
+  TRELLIS_SITE_FN void neighbour(const BondsOf<plain>& b, int slot, Real (&S)[3]) const {
+    read<leg, 0, has_one_slot>(others_, call_.others, call_.ghosts, b, slot, S);
   }
 
   /// h = sum of J S' over the bonds.
-  TRELLIS_SITE_FN void local_field(const Bonds& b, int slot, Real (&h)[3]) const {
+  template <bool plain>
+  TRELLIS_SITE_FN void local_field(const BondsOf<plain>& b, int slot, Real (&h)[3]) const {
     unroll<3>([&](auto i) TRELLIS_INLINE_LAMBDA { h[i] = Real(0); });
     unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA {
       if (!has_bond(b, leg)) return;
@@ -95,10 +96,44 @@ class SpinNeighbourhood {
   }
 
  private:
+  template <bool plain>
+  TRELLIS_SITE_FN BondsOf<plain> make_bonds(int block) const {
+    BondsOf<plain> b;
+    b.block = block;
+    unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA {
+      b.entries[leg] = call_.table[size_t(block) * 8 + size_t(leg)];
+      if constexpr (!plain) b.J[leg] = Real(0);
+    });
+    if constexpr (has_signs) {
+      const SignBits<Real> bits = SignBits<Real>::load(call_.signs + size_t(block) * W);
+      unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA { b.J[leg] = bits.sign(leg); });
+    } else {
+      unroll<bond_legs>([&](auto leg) TRELLIS_INLINE_LAMBDA {
+        if (!has_bond(b, leg)) return;
+        Real J[1];
+        if constexpr (leg % 2 == 0)
+          J[0] = component<true>(couplings_, block, 0, leg / 2);
+        else
+          read<leg, leg / 2, true>(other_couplings_, call_.other_couplings, call_.coupling_ghosts, b, 0, J);
+        b.J[leg] = J[0];
+      });
+    }
+    return b;
+  }
+
+  /// Component k of a site. is_single: of an array with one slot.
+  template <bool is_single>
+  TRELLIS_SITE_FN static Real component(const Array& array, int block, int slot, int k) {
+    if constexpr (is_single && !Array::is_gpu)
+      return load_real<Real>(array.origin_address(0, 0) + (size_t(unsigned(block)) * 3 + size_t(k)) * W);
+    else
+      return array.component(block, slot, k, Real(1));
+  }
+
   /// r = components first.. of the neighbour, in `array` or, site by site, in the raw one or its ghosts.
-  template <int leg, int first, int N>
-  TRELLIS_SITE_FN void read(const Array& array, const RawField& raw, const RawField& ghosts, const Bonds& b,
-                            int slot, Real (&r)[N]) const {
+  template <int leg, int first, bool is_single, bool plain, int N>
+  TRELLIS_SITE_FN void read(const Array& array, const RawField& raw, const RawField& ghosts,
+                            const BondsOf<plain>& b, int slot, Real (&r)[N]) const {
     if constexpr (has_ghosts) {
       using Elements = SiteElements<Layout, Storage>;
       const Elements inner(raw, 3), outer(ghosts, 3);
@@ -110,9 +145,10 @@ class SpinNeighbourhood {
       }
     } else {
       const int32_t entry = b.entries[leg];
-      unroll<N>([&](auto k)
-                    TRELLIS_INLINE_LAMBDA { r[k] = array.component(entry >> 2, slot, first + k, Real(1)); });
-      if constexpr (W > 1)
+      unroll<N>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        r[k] = component<is_single>(array, entry >> 2, slot, first + k);
+      });
+      if constexpr (W > 1 && !plain)
         if ((entry & 1) != 0 && call_.permutations[leg] != nullptr)
           unroll<N>([&](auto k) TRELLIS_INLINE_LAMBDA { r[k] = permute(r[k], call_.permutations[leg]); });
     }

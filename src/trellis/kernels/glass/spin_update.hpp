@@ -19,13 +19,18 @@ class OverRelaxation {
   explicit OverRelaxation(const SpinCall& call) : around_{call} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
-    const typename Neighbourhood::Bonds bonds = around_.bonds(block);
-    for (int slot = 0; slot < around_.slots(); ++slot) reflect(bonds, slot);
+    around_.with_bonds(block, [&](const auto& bonds) TRELLIS_INLINE_LAMBDA {
+      if constexpr (Neighbourhood::is_of_one_slot)
+        reflect(bonds, 0);
+      else
+        for (int slot = 0; slot < around_.slots(); ++slot) reflect(bonds, slot);
+    });
   }
   TRELLIS_SITE_FN void operator()(int block, int slot) const { reflect(around_.bonds(block), slot); }
 
  private:
-  TRELLIS_SITE_FN void reflect(const typename Neighbourhood::Bonds& bonds, int slot) const {
+  template <class Bonds>
+  TRELLIS_SITE_FN void reflect(const Bonds& bonds, int slot) const {
     Real S[3], h[3];
     around_.local_field(bonds, slot, h);
     around_.spins().load(bonds.block, slot, S);
