@@ -77,9 +77,8 @@ def main(words: list[str]) -> int:
     parser.add_argument("--steps", type=int, default=4095, help="2^n - 1 fills the last bin of time")
     options = parser.parse_args(words)
     wrong = []
-    print(
-        "| L | copies | steps | energy a site | <m^2> | <m^4>/<m^2>^2 | xi / L |\n|---|---|---|---|---|---|---|"
-    )
+    print("| L | copies | steps | energy a site | <m^2> | <m^4>/<m^2>^2 | xi / L |")
+    print("|---|---|---|---|---|---|---|")
     for L in map(int, options.extents.split(",")):
         found = simulated(L, options.copies, options.steps).quantities
         names = ("energy", "magnetisation_squared", "cumulant", "magnetisation_length")

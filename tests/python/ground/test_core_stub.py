@@ -29,6 +29,7 @@ def compiled_members(name: str) -> dict[str, tuple[list[str], str]]:
         inside = re.sub(r"\[[^]]*\]", "", inside)  # of types: their commas
         parameters = [part.split(":")[0].strip() for part in inside.split(",")]
         returned = returned.replace("trellis._core.", "").replace("numpy.ndarray[dtype=complex128]", ARRAY)
+        returned = returned.replace("numpy.ndarray[dtype=float64]", "NDArray[np.float64]")
         found[key] = (parameters, returned)
     return found
 

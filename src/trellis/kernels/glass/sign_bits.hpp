@@ -15,6 +15,15 @@ struct SignBits {
 };
 
 #if !defined(__CUDACC__)
+namespace detail {
+/// [bit][number of four bits]: -1 where the bit is set, else 1.
+alignas(64) inline constexpr float sign_of_bit[4][16] = {
+    {1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1},
+    {1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1},
+    {1, 1, 1, 1, -1, -1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1},
+    {1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1}};
+}  // namespace detail
+
 template <class T, int W>
 struct SignBits<Lanes<T, W, true>> {
   using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
@@ -28,6 +37,13 @@ struct SignBits<Lanes<T, W, true>> {
     return {__builtin_convertvector(b, Words)};
   }
   TRELLIS_SITE_FN Lanes<T, W, true> sign(int leg) const {
+#if defined(__AVX512F__)
+    if constexpr (W * sizeof(T) == 64 && sizeof(T) == 4) {  // a look-up by the lower four bits of each lane
+      const __m512i index = __m512i(leg < 4 ? bits : bits >> 4);
+      return Lanes<T, W, true>(
+          _mm512_maskz_permutexvar_ps(0xffff, index, _mm512_load_ps(detail::sign_of_bit[leg % 4])));
+    }
+#endif
     constexpr int sign_bit = 8 * int(sizeof(T)) - 1;
     const Lanes<T, W, true> one(T(1));
     return Lanes<T, W, true>(typename Lanes<T, W, true>::Vector(
