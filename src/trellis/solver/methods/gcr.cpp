@@ -16,6 +16,9 @@ constexpr double most_left_by_cycle = 1 - 1e-6;
 constexpr double least_kept = 0.5;
 /// The same where its norm after the first time is a difference of sums.
 constexpr double least_difference = 1e-2;
+/// What Gram-Schmidt leaves at least of |z|^2 the second time, where z is not in the space of the others (W. Kahan
+/// and B. Parlett: twice is enough).
+constexpr double least_left_again = 0.25;
 }  // namespace
 
 Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K,
@@ -126,7 +129,9 @@ bool Gcr::step_with_one_sum(int k, SpinorField& r, SolveProgress& progress) {
       subtract_each(z, again.with_earlier, earlier);
       for (size_t i = 0; i < n; ++i) {
         if (!is_open[i]) continue;
-        found.left[i] = again.left[i];
+        // A vector that loses much once more lies in the space of the others but for rounding.
+        const bool is_dependent = !(again.left[i] >= least_left_again * again.norm2[i]);
+        found.left[i] = is_dependent ? 0 : again.left[i];
         found.with_r[i] = again.with_r[i];
       }
       progress.cost.add_linear_algebra(z, k + 2, 8 * k, launches_of(z, z, step), 0);
