@@ -12,15 +12,15 @@ from ..ground.errors import BadArgument
 from ..run_files.multigrid import MultigridTable
 from ..runs.setup import gauge_field_bytes
 
-#: A spinor in float.
-_SPINOR = 24 * 4
+#: A spinor in float, and one of a column of P: 16-bit numbers with a scale.
+_SPINOR, _COLUMN = 24 * 4, 24 * 2 + 4
 #: Reals of a matrix of 2 n rows.
 _MATRIX_REALS = 8
 #: Operators in which cycles work, in float and 16 bits, with their links, in gauge fields in double.
 _OPERATORS = 3
 #: Coarse matrices: the forward links, the diagonal and its inverse.
 _LINKS, _DIAGONALS = 4, 2
-#: Copies of the test vectors beside the prolongator while it is made: they, and their images.
+#: Test vectors in float while the prolongator is made: they, and its columns before they are rounded.
 _COPIES_IN_SETUP = 2
 #: Products of test vectors in an aggregate, in double: twice, and the sum for the diagonal.
 _PRODUCTS = 3
@@ -74,12 +74,13 @@ class MultigridBytes:
         cycle += _COARSE_FIELDS * coarse_sites * 4 * table.first_vectors * 4
         products = (2 * _PRODUCTS * coarse_sites * matrix) + (_LINKS + 1) * matrix * coarse_sites
         border = 3 * _ghosts(local, grid) * table.first_vectors * _SPINOR
-        build = vectors + border + products + matrices  # beside the vectors; matrices: those before
+        build = vectors + border + products + matrices  # images of the vectors; matrices: those before
         improve = (cycle + 2 * sites * _SPINOR) * min(_SETUP_COLUMNS, table.first_vectors)
-        own = vectors + operators * (matrices + _OPERATORS * gauge_field_bytes(local, grid))
+        columns = table.first_vectors * sites * _COLUMN
+        own = columns + operators * (matrices + _OPERATORS * gauge_field_bytes(local, grid))
         return cls(
             kept=own + sum(level.kept for level in levels) * operators,
-            setup=(_COPIES_IN_SETUP - 1) * vectors
+            setup=_COPIES_IN_SETUP * vectors
             + max(build, improve)
             + sum(level.setup for level in levels),
             cycle=cycle + sum(level.cycle for level in levels),
