@@ -41,12 +41,14 @@ bool has_counted_to(uint64_t& counter, uint64_t value) {
 /// Which thread waits: MPI's calls are for the one that communicates.
 enum class Waiting { communicates, is_a_helper };
 
-/// Waits until the other side has counted to `value`; messages between nodes move on meanwhile. Yields the
-/// core after a while: ranks may share one.
+/// Waits until the other side has counted to `value`. After a while it moves messages between nodes on, and
+/// yields the core each time: ranks may share one.
 void wait_for(uint64_t& counter, uint64_t value, Waiting thread) {
-  for (int spins = 1; !has_counted_to(counter, value); ++spins) {
-    if (spins % 64 == 0 && thread == Waiting::communicates) move_messages();
-    if (spins > 500) sched_yield();
+  for (int spins = 0; spins < 500; ++spins)
+    if (has_counted_to(counter, value)) return;
+  while (!has_counted_to(counter, value)) {
+    if (thread == Waiting::communicates) move_messages();
+    sched_yield();
   }
 }
 
@@ -113,7 +115,8 @@ class SharedTransport final : public HaloTransport {
     pack();
     ++turn_;
     count_messages(sends_.near);
-    if (remote_) remote_->start();
+    if (!remote_) return send_near(Waiting::communicates);
+    remote_->start();
     beside_mpi([this](Waiting thread) { send_near(thread); });
   }
   bool has_arrived(int number) override {
@@ -125,8 +128,12 @@ class SharedTransport final : public HaloTransport {
     return true;
   }
   void wait(const std::function<void()>& unpack) override {
-    beside_mpi([this](Waiting thread) { receive_near(thread); });
-    if (remote_) remote_->wait();
+    if (remote_) {
+      beside_mpi([this](Waiting thread) { receive_near(thread); });
+      remote_->wait();
+    } else {
+      receive_near(Waiting::communicates);
+    }
     unpack();
   }
   void wait_each(const std::function<void(int)>& unpack) override {
