@@ -182,8 +182,8 @@ void SpinGlass::over_relax(int sweeps, int sweeps_per_pass) {
 }
 
 namespace {
-/// From this size on several sweeps a pass are faster than single ones (doc/measurements).
-constexpr size_t bytes_of_passes = size_t(16) << 20;
+/// From this size on several sweeps a pass are faster than single ones (doc/measurements/spin_glass.md).
+constexpr size_t bytes_of_passes = size_t(4) << 20;
 constexpr int usual_sweeps_of_pass = 4;
 constexpr size_t bytes_under_way = size_t(3) << 19;
 }  // namespace
