@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 class Walkers:
-    """Where each set of spins has been.
+    """The temperatures that each set of spins has been at.
 
     Attributes
     ----------

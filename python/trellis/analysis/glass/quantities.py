@@ -1,4 +1,4 @@
-"""What is computed of the means over samples, each with an error by jackknife.
+"""Functions of the means over samples, each with an error by jackknife.
 
 The jackknife leaves one sample out at a time (M. H. Quenouille 1956; B. Efron 1982): samples of disorder are
 independent, whatever happens in time.
