@@ -20,6 +20,8 @@ _MATRIX_REALS = 8
 _OPERATORS = 3
 #: Coarse matrices: the forward links, the diagonal and its inverse.
 _LINKS, _DIAGONALS = 4, 2
+#: Matrices a coarse site in the inverses of boxes of 2^4 coarse sites.
+_BOXES = 4
 #: Test vectors in float while the prolongator is made: they, and its columns before they are rounded.
 _COPIES_IN_SETUP = 2
 #: Products of test vectors in an aggregate, in double: twice, and the sum for the diagonal.
@@ -67,8 +69,12 @@ class MultigridBytes:
         coarse = tuple(extent // b for extent, b in zip(local, block, strict=True))
         sites, coarse_sites = int(np.prod(local)), int(np.prod(coarse))
         matrix = _MATRIX_REALS * table.first_vectors**2 * 4
+        below = _coarse_levels(table, geometry, coarse)
+        levels = [cls._of_level(*level, grid) for level in below[:-1]]
+        levels += [cls._of_level(*level, grid, _of_coarsest(table, grid)) for level in below[-1:]]
         matrices = _matrices(table.first_vectors, coarse, grid)
-        levels = [cls._of_level(*level, grid) for level in _coarse_levels(table, geometry, coarse)]
+        if not levels:
+            matrices *= _of_coarsest(table, grid)
         vectors = table.first_vectors * sites * _SPINOR
         cycle = (_CYCLE_FIELDS + _SMOOTHER_FIELDS) * sites * _SPINOR
         cycle += _COARSE_FIELDS * coarse_sites * 4 * table.first_vectors * 4
@@ -88,7 +94,13 @@ class MultigridBytes:
 
     @classmethod
     def _of_level(
-        cls, above: int, vectors: int, local: tuple[int, ...], below: tuple[int, ...], grid: tuple[int, ...]
+        cls,
+        above: int,
+        vectors: int,
+        local: tuple[int, ...],
+        below: tuple[int, ...],
+        grid: tuple[int, ...],
+        factor: float = 1.0,
     ) -> MultigridBytes:
         """Return the bytes of a level between the finest and the coarsest.
 
@@ -98,15 +110,27 @@ class MultigridBytes:
             Test vectors of the level above and of this one.
         local, below
             Extents of this level and of the next one on a rank.
+        factor
+            By which the matrices of the next level take more.
         """
         field = int(np.prod(local)) * 4 * above * 4
-        columns, matrices = vectors * field, _matrices(vectors, below, grid)
+        columns, matrices = vectors * field, factor * _matrices(vectors, below, grid)
         products = (_LINKS + 1) * _MATRIX_REALS * vectors**2 * 8 * int(np.prod(below))
         return cls(
             kept=columns + matrices,
             setup=_FIELDS_IN_COARSE_SETUP * columns + matrices + products,
             cycle=_FIELDS_OF_K_CYCLE * field,
         )
+
+
+def _of_coarsest(table: MultigridTable, grid: tuple[int, ...]) -> float:
+    """Return by which the matrices of the coarsest level take more, on a rank that has a part of them."""
+    factor = 1.0
+    if table.coarse_ranks:
+        factor *= max(1.0, int(np.prod(grid)) / table.coarse_ranks)
+    if table.coarse_solver == "schwarz":
+        factor *= 1 + _BOXES / (_LINKS + _DIAGONALS)
+    return factor
 
 
 def _matrices(vectors: int, local: tuple[int, ...], grid: tuple[int, ...]) -> float:
