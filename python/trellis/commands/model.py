@@ -229,7 +229,7 @@ def gantt_lines(runs: Sequence[tuple[str, float, float]], *, width: int = 50, mo
         first = int(width * begin / end)
         length = max(1, round(width * (stop - begin) / end))
         lines.append(
-            f"{name[:28]:28} |{' ' * first}{'#' * length}".ljust(width + 31)
+            f"{name[:28]:28} |{' ' * first}{'#' * length}".ljust(width + 30)
             + f"| {show_seconds(stop - begin)}"
         )
     if len(ordered) > most:

@@ -50,7 +50,7 @@ def declared(grid: tuple[int, ...], *options: str) -> list[dict[str, Any]]:
 @needs_program
 @pytest.mark.parametrize("grid", [(1, 1, 1, 1), (1, 1, 1, 2), (2, 1, 1, 1)])
 def test_the_file_is_what_the_core_declares(grid: tuple[int, ...]) -> None:
-    rows = declared(grid, "--precision", "double,float,half", "--link-reals", "12", "--rhs", "3", "--ls", "8")
+    rows = declared(grid, "--precision", "double,float,half", "--link-reals", "12", "--rhs", "2", "--ls", "8")
     assert {row["kernel"] for row in rows} == set(kernel_names())
     ranks = math.prod(grid)
     for row in rows:
@@ -82,7 +82,7 @@ def test_an_iteration_costs_what_a_solve_reports() -> None:
     M = tr.WilsonClover(U, mass=1.0, csw=0.0, link_reals=18)
     b = np.zeros((8, 4, 4, 4, 4, 3), dtype=complex)
     b[0, 0, 0, 0, 0, 0] = 1
-    reports = [tr.even_odd(tr.cg(tolerance=t))(M).solve(b).report for t in (1e-3, 1e-9)]
+    reports = [tr.even_odd(tr.cg(tolerance=t))(M).solve(b)[1] for t in (1e-3, 1e-9)]
     iterations = reports[1].iterations - reports[0].iterations
     assert iterations > 3
     flops = [report.gflops * report.seconds * 1e9 for report in reports]
