@@ -42,7 +42,9 @@ def declared(grid: tuple[int, ...], *options: str) -> list[dict[str, Any]]:
         if shutil.which("mpirun") is None:
             pytest.skip("there is no mpirun")
         words = ["mpirun", "-n", str(math.prod(grid)), *words]
-    ended = subprocess.run([*words, *options], check=True, capture_output=True, text=True, env=environment(TRELLIS_TUNE="off"))
+    ended = subprocess.run(
+        [*words, *options], check=True, capture_output=True, text=True, env=environment(TRELLIS_TUNE="off")
+    )
     rows: list[dict[str, Any]] = json.loads(ended.stdout)["costs"]
     return rows
 

@@ -84,7 +84,9 @@ def test_iterations_are_never_invented(tmp_path: Path) -> None:
         read_iterations(tmp_path / "stream.h5")
 
 
-@pytest.mark.parametrize("name", ["measure", "quenched", "quenched_hmc", "hisq", "staggered_mesons", "stout_2p1"])
+@pytest.mark.parametrize(
+    "name", ["measure", "quenched", "quenched_hmc", "hisq", "staggered_mesons", "stout_2p1"]
+)
 def test_examples_have_forecasts(name: str) -> None:
     run = load_any_run(EXAMPLES / f"{name}.toml")
     table = forecast(run, load_hardware("daint_gh200"), [1], parse_iterations("50"), lattice=(8, 8, 8, 16))
@@ -93,7 +95,17 @@ def test_examples_have_forecasts(name: str) -> None:
 
 
 def test_formats(tmp_path: Path) -> None:
-    words = ["model", "forecast", str(STOUT), "--machine", "daint_gh200", "--nodes", "1,2,3", "--iterations", "100"]
+    words = [
+        "model",
+        "forecast",
+        str(STOUT),
+        "--machine",
+        "daint_gh200",
+        "--nodes",
+        "1,2,3",
+        "--iterations",
+        "100",
+    ]
     files = {kind: tmp_path / f"table.{kind}" for kind in ("csv", "latex", "page")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
     ended = CliRunner().invoke(app, [*words, *options, "--production", "2", "--json"])
@@ -166,7 +178,9 @@ def test_text_of_a_gantt_chart() -> None:
 def test_a_fit_says_what_the_data_do_not_determine() -> None:
     import numpy as np
 
-    found = fit(lambda c: np.log([c["a"] * (1 + 1e-12 * c["b"]), 2 * c["a"], 3 * c["a"]]), {"a": 0.5, "b": 1.0})
+    found = fit(
+        lambda c: np.log([c["a"] * (1 + 1e-12 * c["b"]), 2 * c["a"], 3 * c["a"]]), {"a": 0.5, "b": 1.0}
+    )
     assert found.undetermined == ["b"]
     with pytest.raises(BadArgument, match="do not determine b"):
         found.require_determined()
