@@ -6,7 +6,6 @@ import json
 import math
 import shutil
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,7 +95,7 @@ def test_an_iteration_costs_what_a_solve_reports() -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(BadArgument, match="expected a kernel of costs.json, found 'wilson_shur'"):
+    with pytest.raises(BadArgument, match=r"expected a kernel of costs\.json, found 'wilson_shur'"):
         counts("wilson_shur", (4, 4, 4, 4), (1, 1, 1, 1))
     with pytest.raises(BadArgument, match="expected a storage among double 12, double 18"):
         counts("wilson_schur", (4, 4, 4, 4), (1, 1, 1, 1), link_reals=8)
