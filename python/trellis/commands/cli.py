@@ -277,8 +277,17 @@ def doctor(
 def tune(
     run_file: Annotated[Path, typer.Argument(metavar="RUN.toml", help="A run file of generate or measure.")],
     json: Json = False,
+    multigrid: Annotated[
+        bool,
+        typer.Option("--multigrid", help="Print a solver table with the fastest multigrid; nothing is kept."),
+    ] = False,
 ) -> None:
     """Find the fastest ways of a run file's kernels, and keep them in the user's cache folder."""
+    if multigrid:
+        from .tune_multigrid import tune_multigrid
+
+        console.run(lambda: tune_multigrid(run_file, json=json), json)
+        return
     from .tune import tune as command
 
     console.run(lambda: command(run_file, json=json), json)

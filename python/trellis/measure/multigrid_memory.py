@@ -28,6 +28,8 @@ _COPIES_IN_SETUP = 2
 _PRODUCTS = 3
 #: Columns of a pass of the set-up.
 _SETUP_COLUMNS = 4
+#: Vectors of a trial of the present cycle: 24 steps of gcr, source and solution.
+_TRIAL_FIELDS = 2 * 24 + 4
 #: Vectors of a cycle: residual and correction in two orders of sites; those of the smoother, in full ones.
 _CYCLE_FIELDS, _SMOOTHER_FIELDS = 4, 5
 #: Of a level between the finest and the coarsest: copies of its columns while it is set up (chiralities,
@@ -82,12 +84,13 @@ class MultigridBytes:
         border = 3 * _ghosts(local, grid) * table.first_vectors * _SPINOR
         build = vectors + border + products + matrices  # images of the vectors; matrices: those before
         improve = (cycle + 2 * sites * _SPINOR) * min(_SETUP_COLUMNS, table.first_vectors)
+        trial = cycle + _TRIAL_FIELDS * sites * _SPINOR
         columns = table.first_vectors * sites * _COLUMN
         own = columns + operators * (matrices + _OPERATORS * gauge_field_bytes(local, grid))
         return cls(
             kept=own + sum(level.kept for level in levels) * operators,
             setup=_COPIES_IN_SETUP * vectors
-            + max(build, improve)
+            + max(build, improve, trial)
             + sum(level.setup for level in levels),
             cycle=cycle + sum(level.cycle for level in levels),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -281,6 +282,34 @@ def test_the_keys_are_arguments_of_multigrid_with_its_defaults() -> None:
     assert {"M", "sources", *MultigridTable.model_fields} == set(arguments)  # a run knows its sources
     for name, field in MultigridTable.model_fields.items():
         assert field.default == arguments[name].default, name
+
+
+def test_parameters_by_the_clock_are_printed_and_not_kept(folder: Path) -> None:
+    """The table is one of a run file, and the run solves with it."""
+    text = RUN.format(**TABLES)
+    (folder / "run.toml").write_text(text)
+    cache = folder / "cache"
+    said = run_command("tune", "run.toml", "--multigrid", "--json", cwd=folder, TRELLIS_CACHE=str(cache))
+    found = json.loads(said.stdout)
+    assert found["right_hand_sides"] == 24
+    assert not list(cache.rglob("*.json"))
+    totals = [trial["total"] for trial in found["trials"] if trial["iterations"]]
+    assert len(totals) >= 10
+    best = next(trial for trial in found["trials"] if found["best"].items() <= trial.items())
+    assert best["total"] <= min(totals) / (1 - 0.02) ** 5
+    assert found["multigrid_pays"] == (best["total"] < 24 * found["bicgstab_seconds"])
+    before, _, behind = text.partition("[solver]\n")
+    (folder / "tuned.toml").write_text(f"{before}{found['table']}\n{behind[behind.index('[source]') :]}")
+    assert tr.measure.run("tuned.toml").solves == 2
+
+
+def test_the_clock_of_multigrid_needs_quarks_that_it_solves(folder: Path) -> None:
+    text = RUN.format(**TABLES)
+    before = text.partition("[solver]\n")[0]
+    staggered = re.sub(r"type = .*\nkappa = .*\ncsw = .*\n", 'type = "staggered"\nmass = 0.1\n', before)
+    (folder / "run.toml").write_text(staggered + '[output]\ndirectory = "out"\n')
+    said = run_command("tune", "run.toml", "--multigrid", cwd=folder, status=None).stderr
+    assert "--multigrid: expected a run file of measure with a fermion of type wilson, clover" in said
 
 
 def test_the_tuner_takes_it(folder: Path) -> None:
