@@ -59,6 +59,22 @@ void set_trials(MultigridSetupReport& report, const std::vector<Trial>& all) {
   for (const Trial& t : all) report.trials.push_back({int(t[0]), t[1], t[2]});
 }
 
+/// Of each level but the coarsest: seconds on this rank, flops and bytes of all ranks.
+std::vector<std::map<std::string, std::array<double, 3>>> parts_of_solves(const Multigrid& multigrid) {
+  const auto numbers = [](const MultigridProfile::Part& part) {
+    return std::array<double, 3>{part.seconds, part.cost.flops, part.cost.bytes};
+  };
+  std::vector<std::map<std::string, std::array<double, 3>>> all;
+  for (int level = 0; level + 1 < multigrid.levels(); ++level) {
+    const MultigridProfile& p = multigrid.profile(level);
+    all.push_back({{"transfer", numbers(p.transfer)},
+                   {"coarse", numbers(p.coarse)},
+                   {"residual", numbers(p.residual)},
+                   {"smoother", numbers(p.smoother)}});
+  }
+  return all;
+}
+
 /// The multigrid and warnings.
 std::pair<std::shared_ptr<Multigrid>, std::vector<std::string>> read(const hdf5::Group& group,
                                                                      const WilsonOperator& M,
@@ -192,6 +208,7 @@ void bind_multigrid(nb::module_& m) {
       .def_prop_ro("lattices", lattices_of)
       .def_prop_ro("bytes_of_levels", bytes_of_levels)
       .def_prop_ro("coarsest_applications", &Multigrid::coarsest_applications)
+      .def_prop_ro("parts_of_solves", parts_of_solves)
       .def_prop_ro("cost", [](const Multigrid& g) { return g.report().cost; })
       .def_prop_ro("coarse_ranks",
                    [](const Multigrid& g) {

@@ -43,7 +43,6 @@ __all__ = [
     "Propagator",
     "RunFileError",
     "SolveReport",
-    "SolverChoice",
     "Staggered",
     "StaggeredCondensates",
     "StaggeredObservables",
@@ -143,7 +142,7 @@ _SUBMODULE_OF = {
     ),
     **dict.fromkeys(["Eigenvectors", "lanczos"], "solve.deflation"),
     **dict.fromkeys(["Multigrid", "multigrid"], "solve.multigrid"),
-    **dict.fromkeys(["SolverChoice", "choose_solver"], "solve.choice"),
+    "choose_solver": "solve.choice",
     "dense": "quarks.dense_matrices",
     "log_det": "quarks.determinants",
     "read_eigenvectors": "solve.eigenvector_files",
@@ -228,7 +227,7 @@ if TYPE_CHECKING:
     from .quarks.staggered_propagators import StaggeredPropagator
     from .solve.bicgstab import bicgstab
     from .solve.cg import cg
-    from .solve.choice import SolverChoice, choose_solver
+    from .solve.choice import choose_solver
     from .solve.custom_operator import custom_operator
     from .solve.deflated import deflated
     from .solve.deflation import Eigenvectors, lanczos

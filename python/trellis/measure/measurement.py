@@ -25,7 +25,6 @@ from .currents import require_momenta, require_separations
 from .finished_sources import load_sources, remove_sources, save_sources
 from .inputs import FileStamp
 from .memory import measurement_bytes
-from .multigrid import report_in_words
 from .result_files import Measured, result_file, write_result
 from .run_warnings import are_beyond, warn_of_keys
 from .setup import make_solver
@@ -145,7 +144,7 @@ class Measurement:
             )
         )
         if measured.multigrid is not None and count == 0:  # those of the others are in their results
-            for line in report_in_words(measured.multigrid.lightest).splitlines():
+            for line in str(measured.multigrid.lightest).splitlines():
                 self.output.line(f"  {line}")
 
     def require_lattice(self, path: Path | str, extents: tuple[int, ...]) -> None:

@@ -194,20 +194,6 @@ def lightest(quarks: Mapping[str, MeasuredQuark]) -> str:
     return min(quarks, key=lambda flavour: _diagonal(quarks[flavour]))
 
 
-def report_in_words(made: Multigrid) -> str:
-    """Return the levels and the set-up as `print` shows them, and what the cycles of all solves took here."""
-    lines = [str(made)]
-    for number, profile in enumerate(made._core.profiles, 1):
-        seconds = dict(profile)
-        cycles, columns = int(seconds.pop("cycles")), seconds.pop("columns")
-        if not cycles:
-            continue
-        parts = ", ".join(f"{name} {s:.3g} s" for name, s in sorted(seconds.items()))
-        where = f"level {number}: " if made.levels > 2 else ""
-        lines.append(f"{where}{cycles} cycles of {columns / cycles:.2g} right-hand sides: {parts}")
-    return "\n".join(lines)
-
-
 def _levels_in_words(made: Multigrid) -> str:
     block, coarse = ("x".join(map(str, extents)) for extents in (made.block, made.coarse_lattice))
     return (

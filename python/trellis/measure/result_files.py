@@ -32,7 +32,7 @@ from ..run_files.quarks import PHASE_WORDS, Coefficients, DomainWall
 from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
 from ..runs.changed_keys import different_keys, differing_keys
 from .inputs import FileStamp, write_input
-from .multigrid import ConfigurationMultigrid, report_in_words
+from .multigrid import ConfigurationMultigrid
 from .setup import coefficients, describe_smearing
 from .sources import staggered_sites
 from .speed import speed_columns
@@ -366,7 +366,7 @@ def _write_solves(group: Any, run: MeasureRun, measured: Measured) -> None:
     if measured.solver_choice:
         group.set_text("solver_choice", measured.solver_choice)
     if measured.multigrid is not None:
-        group.set_text("multigrid", report_in_words(measured.multigrid.lightest))
+        group.set_text("multigrid", str(measured.multigrid.lightest))
         group.set_real("multigrid_seconds", measured.multigrid.seconds)
     stages = [f"source {i}: {stage}" for i, report in enumerate(reports) for stage in report.stages]
     if stages:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..gauge.geometry import in_four_directions
-from ..ground.arguments import choice, instance, integer, integers, real
+from ..ground.arguments import choice, file_path, instance, integer, integers, real
 from ..ground.arguments import seed as seed_of
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray, SharedByCopies
@@ -22,6 +22,7 @@ from ..ground.errors import BadArgument
 from ..ground.operator_records import OperatorRecord
 from ..quarks.operators import WilsonClover
 from .multigrid_output import write_multigrid
+from .multigrid_report import draw_report, report_in_words
 
 if TYPE_CHECKING:
     from .. import _core
@@ -268,28 +269,24 @@ class Multigrid(SharedByCopies, NoArray):
         return f"<Multigrid with {self.vectors} vectors on blocks of {blocks} for {self.operator}>"
 
     def __str__(self) -> str:
-        coarse = "x".join(map(str, self.coarse_lattice))
-        sweeps = ", ".join(f"{r:.3g}" for r in self.residuals)
-        parts = ", ".join(f"{name} {s:.3g} s" for name, s in self._core.seconds_of_parts.items())
-        return (
-            f"{self!r}\n"
-            f"coarse lattice {coarse}, smoother {self.smoother}, {self.bytes / 1e6:.1f} MB on this rank\n"
-            f"mean |M v| / |v| of the test vectors: {sweeps}; largest {self._core.worst_residual:.3g}\n"
-            f"set-up {self.seconds:.3g} s: {parts}"
-            + "".join(map(_coarse_level_in_words, range(2, self.levels), self.table[1:-1]))
-            + "".join(f"\n{note}" for note in self.notes)
-        )
+        return f"{self!r}\n{report_in_words(self)}"
 
+    def plot(self, path: str | os.PathLike | None = None) -> Any:
+        """Draw what the set-up and the cycles of all solves so far took, and the residuals of the sweeps.
 
-def _coarse_level_in_words(number: int, level: MultigridLevel) -> str:
-    assert level.block is not None  # only the coarsest has none
-    blocks, lattice = ("x".join(map(str, extents)) for extents in (level.block, level.lattice))
-    sweeps = ", ".join(f"{r:.3g}" for r in level.residuals)
-    return (
-        f"\nlevel {number}: lattice {lattice}, {level.vectors} vectors on blocks of {blocks}, "
-        f"{level.bytes / 1e6:.1f} MB on this rank; mean |D v| / |v| {sweeps}; largest "
-        f"{level.worst_residual:.3g}; set-up {level.seconds:.3g} s"
-    )
+        Parameters
+        ----------
+        path
+            Where the picture is saved (PNG, PDF or SVG, by the ending); without it nothing is saved.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        figure = draw_report(self)
+        if path is not None:
+            figure.savefig(file_path(path))
+        return figure
 
 
 def multigrid(
