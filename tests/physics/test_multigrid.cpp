@@ -463,5 +463,19 @@ TEST(MultigridBlocks, are_found_on_every_lattice_that_has_some) {
   EXPECT_NE(block_error(geometry, {4, 4, 3, 2}).find("legal extents there: 11"), std::string::npos);
 }
 
+/// Three ranks would have blocks of 4 in an extent of 12 each: the whole lattice of 36 has those of 6 and 3.
+TEST(MultigridBlocks, do_not_depend_on_ranks) {
+  const Coord lattice{36, 8, 8, 8};
+  const Coord whole = choose_block(Geometry(lattice));
+  EXPECT_EQ(choose_block(Geometry(lattice, ProcessGrid({3, 2, 1, 1}))), whole);
+  try {
+    choose_block(Geometry({12, 8, 8, 8}, ProcessGrid({1, 4, 1, 1})));
+    FAIL() << "ranks of two sites have no blocks of 4";
+  } catch (const BadArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("blocks of 3x4x4x4"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("legal extents there: 2"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace trellis

@@ -113,12 +113,13 @@ std::string block_error(const Geometry& geometry, const Coord& block, Aggregates
 }
 
 namespace {
-/// The legal extents nearest to the wished ones; 0 where there are none.
+/// The extents nearest to the wished ones that the whole lattice allows; 0 where there are none.
 Coord nearest_extents(const Geometry& geometry, AggregatesOf kind) {
+  const Geometry whole(geometry.lattice());
   Coord block{};
   const int wished = wished_extent(kind);
   for (int mu = 0; mu < Nd; ++mu)
-    for (const int extent : legal_extents(geometry, mu, kind))
+    for (const int extent : legal_extents(whole, mu, kind))
       if (block[mu] == 0 || std::abs(extent - wished) < std::abs(block[mu] - wished)) block[mu] = extent;
   return block;
 }
@@ -126,7 +127,7 @@ Coord nearest_extents(const Geometry& geometry, AggregatesOf kind) {
 
 std::optional<Coord> nearest_block(const Geometry& geometry, AggregatesOf kind) {
   const Coord block = nearest_extents(geometry, kind);
-  if (!block_error(geometry, block, kind).empty()) return std::nullopt;
+  if (!block_error(Geometry(geometry.lattice()), block, kind).empty()) return std::nullopt;
   return block;
 }
 

@@ -57,10 +57,11 @@ class Aggregates {
 /// Why a lattice cannot be cut into aggregates of these extents, with the legal ones; empty where it can.
 std::string block_error(const Geometry& geometry, const Coord& block,
                         AggregatesOf kind = AggregatesOf::sites);
-/// The legal block that is nearest to 4^4 sites, or to 2^4 of a coarse lattice; nothing where there is none.
+/// The block nearest to 4^4 sites, or to 2^4 of a coarse lattice, that the whole lattice allows, on any ranks:
+/// results would depend on them. Nothing where there is none.
 std::optional<Coord> nearest_block(const Geometry& geometry, AggregatesOf kind);
-/// The legal block that is nearest to 4^4 sites, or to 2^4 of a coarse lattice.
-/// @throws BadArgument: there is none
+/// The same. Run files have the same rule (python/trellis/run_files/multigrid.py), and a test compares both.
+/// @throws BadArgument: there is none, or ranks cut it; the message names the legal ones
 Coord choose_block(const Geometry& geometry, AggregatesOf kind = AggregatesOf::sites);
 /// The wanted block, or where its extents are 0 the one that choose_block() takes.
 /// @throws BadArgument: the lattice cannot be cut like that

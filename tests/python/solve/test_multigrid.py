@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import trellis as tr
+from trellis.ground.compiled_core import load
+from trellis.run_files.multigrid import MultigridTable
 
 EXTENTS = (8, 8, 8, 8)
 CLOVER = {"csw": 1.769}
@@ -89,7 +93,8 @@ def test_three_levels_solve_and_tell_what_each_did(links, M, cycle):
     assert finest.cycles == report.iterations
     assert second.cycles >= finest.cycles
     assert set(second.cycle_seconds) == {"coarse", "residual", "smoother", "transfer"}
-    assert "level 2: lattice 4x4x4x4, 10 vectors on blocks of 2x2x2x2" in str(mg)
+    assert "2      4x4x4x4  2x2x2x2  10" in str(mg)
+    assert "solves: level 2: " in str(mg)
     shifted = tr.WilsonClover(links, kappa=0.1330, twisted_mass=-0.02, **CLOVER)
     assert tr.gcr(tolerance=1e-9, preconditioner=mg, fallback=False)(shifted).solve(b)[1].iterations < 40
 
@@ -97,6 +102,28 @@ def test_three_levels_solve_and_tell_what_each_did(links, M, cycle):
 def test_levels_that_one_asks_for_have_blocks_and_vectors_by_rule(M):
     mg = tr.multigrid(M, levels=3, vectors=8, block=(2, 2, 2, 2), sweeps=0)
     assert (mg.coarse_blocks, mg.coarse_vectors) == (((2, 2, 2, 2),), (11,))
+
+
+def test_the_report_is_a_table_and_a_picture_by_level(M, tmp_path):
+    mg = tr.multigrid(M, vectors=6, sweeps=1)
+    fine, coarse = (line.split() for line in str(mg).splitlines()[2:4])
+    assert fine[:4] == ["1", "8x8x8x8", "4x4x4x4", "6"]
+    assert float(fine[4]) == pytest.approx(mg.residuals[-1], rel=1e-2)
+    assert float(fine[4]) <= float(fine[5])
+    assert coarse[:2] == ["2", "2x2x2x2"]
+    megabytes = [float(line[-1]) for line in (fine, coarse)]
+    assert sum(megabytes) == pytest.approx(mg.bytes / 1e6, abs=0.11)
+    assert "cycles" not in str(mg)
+    assert len(mg.plot().axes) == 2
+    _, report = tr.gcr(preconditioner=mg)(M).solve(column(M))
+    table = str(mg).splitlines()
+    at = next(i for i, line in enumerate(table) if line.startswith("solves: "))
+    assert int(table[at].split()[1]) == report.iterations
+    shares = [[int(word) for word in re.findall(r"(\d+) %", line)] for line in table[at + 2 : at + 6]]
+    assert all(98 <= sum(column) <= 102 for column in zip(*shares, strict=True))
+    mg.plot(tmp_path / "levels.png")
+    assert (tmp_path / "levels.png").read_bytes().startswith(b"\x89PNG")
+    assert len(mg.plot().axes) == 3
 
 
 def test_moved_links_are_refused_and_an_update_serves_them(links, M, mg):
@@ -157,6 +184,12 @@ def test_the_schwarz_method_solves_the_coarse_operator(M):
     x, report = tr.gcr(tolerance=1e-10, preconditioner=mg, fallback=False)(M).solve(b)
     assert np.linalg.norm(M.apply(x) - b) <= 1e-10 * np.linalg.norm(b)
     assert report.iterations < 30
+
+
+def test_blocks_by_rule_are_those_of_run_files():
+    for extents in ((8, 8, 8, 16), (12, 10, 20, 4), (6, 14, 18, 22), (24, 28, 36, 40), (4, 30, 44, 60)):
+        chosen = load().multigrid_block(tr.Geometry(extents)._core, (0, 0, 0, 0))
+        assert tuple(chosen) == MultigridTable().block_on(extents), extents
 
 
 @pytest.mark.parametrize("additive", [False, True])
