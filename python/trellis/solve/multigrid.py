@@ -282,6 +282,11 @@ class Multigrid(SharedByCopies, NoArray):
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        BadArgument
+            The path is no path.
         """
         figure = draw_report(self)
         if path is not None:
