@@ -8,6 +8,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/measure/baryons.hpp"
 #include "trellis/measure/mesons.hpp"
+#include "trellis/multigrid/multigrid.hpp"
 #include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 
@@ -17,16 +18,24 @@ namespace {
 using Correlator = std::vector<std::complex<double>>;
 const GaussianSmearing shell{2.0, 5};
 
+enum class Method { cg, multigrid };
+
 struct FieldA {
+  Method method = Method::cg;
   LatticePtr lattice = make_lattice({4, 4, 4, 8});
   GaugeField U = test::to_product(lattice, test::field_A());
 
   Propagator solve(const WilsonParams& params, const Coord& at, double tolerance) const {
     const auto matrix = std::make_shared<WilsonMatrix>(U, params, KernelChoice{});
-    const Propagator S = solve_propagator(matrix, EvenOddSpec{CgSpec{.tolerance = tolerance}},
-                                          smeared(point_source(lattice, at), U, shell));
+    const Propagator S =
+        solve_propagator(matrix, solver(matrix, tolerance), smeared(point_source(lattice, at), U, shell));
     EXPECT_TRUE(S.report().converged) << S.report().summary();
+    EXPECT_TRUE(S.report().stages.empty()) << S.report().summary();
     return S;
+  }
+  SolverSpec solver(const WilsonMatrixPtr& matrix, double tolerance) const {
+    if (method == Method::cg) return EvenOddSpec{CgSpec{.tolerance = tolerance}};
+    return MultigridSpec{.multigrid = Multigrid::make(WilsonOperator(matrix), {}), .tolerance = tolerance};
   }
 };
 
@@ -37,9 +46,15 @@ WilsonParams lalibe_clover(double mass) {
   return p;
 }
 
-TEST(ExternalPropagators, whole_propagator_of_lalibe) {
+class ExternalPropagatorsBy : public testing::TestWithParam<Method> {};
+INSTANTIATE_TEST_SUITE_P(Solvers, ExternalPropagatorsBy, testing::Values(Method::cg, Method::multigrid),
+                         [](const auto& info) {
+                           return std::string(info.param == Method::cg ? "cg" : "multigrid");
+                         });
+
+TEST_P(ExternalPropagatorsBy, whole_propagator_of_lalibe) {
   TRELLIS_NEEDS_DATA();
-  const FieldA field;
+  const FieldA field{.method = GetParam()};
   const Propagator S = field.solve(lalibe_clover(0.1), {0, 0, 0, 4}, 1e-13);
   Correlator array(Propagator::canonical_size(S.geometry()));
   S.to_canonical(array.data());
@@ -132,8 +147,8 @@ TEST(ExternalPropagators, spectrum_of_lalibe_with_seven_momenta) {
   }
 }
 
-void expect_chroma(const std::string& file, const WilsonParams& params) {
-  const FieldA field;
+void expect_chroma(const std::string& file, const WilsonParams& params, Method method) {
+  const FieldA field{.method = method};
   const auto C = propagator_norm(field.solve(params, {0, 0, 0, 0}, 1e-11));
   const auto expected = test::xml_numbers(test::data_file(file), "prop_corr");
   ASSERT_EQ(expected.size(), C.size());
@@ -141,16 +156,16 @@ void expect_chroma(const std::string& file, const WilsonParams& params) {
     EXPECT_LT(test::relative_error(C[t], expected[t]), 1e-6) << "t = " << t;
 }
 
-TEST(ExternalPropagators, anisotropic_wilson_of_chroma) {
+TEST_P(ExternalPropagatorsBy, anisotropic_wilson_of_chroma) {
   TRELLIS_NEEDS_DATA();
   WilsonParams p;
   p.mass = kappa_to_mass(0.135);
   p.nu = 0.95;
   p.xi0 = 2.464;
-  expect_chroma("chroma/unprec_wilson.out.xml", p);
+  expect_chroma("chroma/unprec_wilson.out.xml", p, GetParam());
 }
 
-TEST(ExternalPropagators, anisotropic_clover_of_chroma) {
+TEST_P(ExternalPropagatorsBy, anisotropic_clover_of_chroma) {
   TRELLIS_NEEDS_DATA();
   WilsonParams p;
   p.mass = kappa_to_mass(0.115);
@@ -158,7 +173,7 @@ TEST(ExternalPropagators, anisotropic_clover_of_chroma) {
   p.xi0 = 2.464;
   p.csw_spatial = 0.91;
   p.csw_temporal = 1.07;
-  expect_chroma("chroma/unprec_clover.out.xml", p);
+  expect_chroma("chroma/unprec_clover.out.xml", p, GetParam());
 }
 
 }  // namespace
