@@ -383,8 +383,8 @@ Json MultigridBench::levels() const {
   Json all = Json::array();
   const MultigridParams& params = multigrid_->params();
   for (int level = 0; level < multigrid_->levels(); ++level) {
-    const Lattice& lattice = level == 0 ? *multigrid_->prolongator().fine_lattice()
-                                        : *multigrid_->hierarchy().lattice(level);
+    const Lattice& lattice =
+        level == 0 ? *multigrid_->prolongator().fine_lattice() : *multigrid_->hierarchy().lattice(level);
     Json one = {{"lattice", lattice.extents()}};
     if (level + 1 < multigrid_->levels()) {
       const MultigridProfile& profile = multigrid_->profile(level);

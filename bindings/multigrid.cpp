@@ -32,8 +32,7 @@ std::map<std::string, double> in_words(const MultigridProfile& p) {
 /// Of all levels, the finest first.
 std::vector<Coord> lattices_of(const Multigrid& g) {
   std::vector<Coord> all{g.prolongator().fine_lattice()->extents()};
-  for (int level = 1; level < g.levels(); ++level)
-    all.push_back(g.hierarchy().lattice(level)->extents());
+  for (int level = 1; level < g.levels(); ++level) all.push_back(g.hierarchy().lattice(level)->extents());
   return all;
 }
 

@@ -396,7 +396,11 @@ class MachineFile(Table):
     allocation: AllocationTable = AllocationTable()
     start_up: StartUpTable = StartUpTable()
     launcher_options: dict[str, Any] = Field(default={}, description="These are the launcher's own words.")
-    device: list[DeviceTable] = Field(default=[], description="Ranks compute on these, for the scaling model.")
-    link: list[LinkTable] = Field(default=[], description="These ways lead between devices and to other nodes.")
+    device: list[DeviceTable] = Field(
+        default=[], description="Ranks compute on these, for the scaling model."
+    )
+    link: list[LinkTable] = Field(
+        default=[], description="These ways lead between devices and to other nodes."
+    )
     fabric: FabricTable = FabricTable()
     costs: CostsTable = CostsTable()

@@ -142,8 +142,8 @@ class SolverTable(MethodTable):
     )
     multigrid: MeasuredMultigridTable | None = Field(
         default=None,
-        description="The table has the test vectors, the set-up and the cycle of multigrid, for multigrid and "
-        "auto. The default is the table's defaults.",
+        description="The table has the test vectors, the set-up and the cycle of multigrid, for multigrid "
+        "and auto. The default is the table's defaults.",
     )
     tolerance: float = Field(default=1e-10, gt=0, lt=1, description=_TOLERANCE)
     inner_precision: Literal["double", "float", "half", "fp16"] = Field(

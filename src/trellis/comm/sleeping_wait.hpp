@@ -5,8 +5,8 @@
 namespace trellis {
 
 /// As exchange.wait(), which keeps a core busy in most message-passing libraries: this one asks whether the
-/// first `receives` messages have come and sleeps in between, each time an eighth longer, up to a millisecond.
-/// So it is late by an eighth of the time that it has waited.
+/// first `receives` messages have come and sleeps in between, each time an eighth longer, up to a
+/// millisecond. So it is late by an eighth of the time that it has waited.
 void wait_asleep(Exchange& exchange, int receives);
 
 }  // namespace trellis

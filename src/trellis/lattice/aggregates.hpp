@@ -57,8 +57,8 @@ class Aggregates {
 /// Why a lattice cannot be cut into aggregates of these extents, with the legal ones; empty where it can.
 std::string block_error(const Geometry& geometry, const Coord& block,
                         AggregatesOf kind = AggregatesOf::sites);
-/// The block nearest to 4^4 sites, or to 2^4 of a coarse lattice, that the whole lattice allows, on any ranks:
-/// results would depend on them. Nothing where there is none.
+/// The block nearest to 4^4 sites, or to 2^4 of a coarse lattice, that the whole lattice allows, on any
+/// ranks: results would depend on them. Nothing where there is none.
 std::optional<Coord> nearest_block(const Geometry& geometry, AggregatesOf kind);
 /// The same. Run files have the same rule (python/trellis/run_files/multigrid.py), and a test compares both.
 /// @throws BadArgument: there is none, or ranks cut it; the message names the legal ones

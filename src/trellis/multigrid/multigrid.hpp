@@ -53,7 +53,7 @@ struct MultigridParams {
   /// Of the flexible GCR of a K-cycle: steps until it restarts, restarts at most, and its tolerance.
   int cycle_length = 5, cycle_restarts = 2;
   double cycle_tolerance = 0.1;
-  int sweeps = 3;           ///< of the set-up with the present cycle; with `sources` those that were made
+  int sweeps = 3;  ///< of the set-up with the present cycle; with `sources` those that were made
   /// More than 0: the set-up sweeps while that saves work in so many solves (sweep_rule.hpp).
   int sources = 0;
   MultigridSmoother smoother = MultigridSmoother::by_rule;
@@ -176,7 +176,8 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   const MultigridSetupReport& report() const { return report_; }
   const MultigridHierarchy& hierarchy() const { return hierarchy_; }
   const Prolongator& prolongator() const { return *hierarchy_.prolongator; }
-  /// Of the second lattice; null where it is the coarsest, on ranks that wait while few ranks solve its system.
+  /// Of the second lattice; null where it is the coarsest, on ranks that wait while few ranks solve its
+  /// system.
   const CoarseMatrixPtr& coarse() const { return hierarchy_.second; }
   /// c with v_k = P c_k of the test vectors v_k of which P was made.
   const std::shared_ptr<const SiteField>& coefficients() const { return coefficients_; }

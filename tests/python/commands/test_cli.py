@@ -489,7 +489,10 @@ def test_bench_says_what_there_is(tmp_path: Path) -> None:
     assert "WHAT: costs, domain_wall" in said
     assert "--link-reals 18|12|8" in said
     for words, text in {
-        ("--json", "wlson"): "expected one of costs, domain_wall, domain_wall_solver, exchange, gauge, glass, "
+        (
+            "--json",
+            "wlson",
+        ): "expected one of costs, domain_wall, domain_wall_solver, exchange, gauge, glass, "
         "multigrid, schwarz, solver, staggered, staggered_solver, wilson behind trellis bench, found wlson",
         ("--lattice", "4.4.4.4", "wilson", "--json"): "trellis bench, found --lattice",
     }.items():

@@ -18,9 +18,10 @@ struct AggregateProductsCall {
   bool is_first = true;        ///< else what `out` has is added to
   RawField left[2], right[2];  ///< by parity
   int vectors = 0;
-  bool is_chiral = true;      ///< products of equal chiralities only; the others are left alone
-  bool is_hermitian = false;  ///< left is right: rows below the diagonal are left alone, but for some beside it
-  int spin[2] = {2, 3};       ///< of h, where chiralities differ
+  bool is_chiral = true;  ///< products of equal chiralities only; the others are left alone
+  bool is_hermitian =
+      false;             ///< left is right: rows below the diagonal are left alone, but for some beside it
+  int spin[2] = {2, 3};  ///< of h, where chiralities differ
   double phase_re[2] = {1, 1}, phase_im[2] = {0, 0};  ///< of h: 1, -1, i or -i
   bool is_in_double = true;  ///< sums, products and out are doubles; else they are numbers of the fields
   void* out =

@@ -16,8 +16,8 @@ constexpr double most_left_by_cycle = 1 - 1e-6;
 constexpr double least_kept = 0.5;
 /// The same where its norm after the first time is a difference of sums.
 constexpr double least_difference = 1e-2;
-/// What Gram-Schmidt leaves at least of |z|^2 the second time, where z is not in the space of the others (W. Kahan
-/// and B. Parlett: twice is enough).
+/// What Gram-Schmidt leaves at least of |z|^2 the second time, where z is not in the space of the others (W.
+/// Kahan and B. Parlett: twice is enough).
 constexpr double least_left_again = 0.25;
 }  // namespace
 
