@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from ..evolve.smeared_links import smeared_links
-from ..gauge.fields import read_with_report
+from ..gauge.field_files import read_with_report
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, NumericError
 from ..ground.parallel import broadcast, on_root
+from ..measure.configuration_files import find_configurations
 from ..measure.inputs import require_one_lattice
 from ..measure.multigrid import lightest, require_blocks, right_hand_sides
-from ..measure.setup import find_configurations, make_operator
+from ..measure.setup import make_operator
 from ..quarks.operators import WilsonClover
 from ..run_files import MeasureRun
 from ..run_files.measured_quarks import MeasuredQuark
@@ -149,9 +150,11 @@ class _Search:
         """Return the fastest parameters. Collective."""
         extents = self.M.geometry.extents
         table = self._table
-        begin = multigrid(self.M, vectors=table.vectors, block=table.block_on(extents), sources=self.sources)
+        begin = multigrid(
+            self.M, vectors=table.first_vectors, block=table.block_on(extents), sources=self.sources
+        )
         best = Parameters(
-            table.vectors,
+            table.first_vectors,
             begin.sweeps if table.sweeps is None else table.sweeps,
             table.smoother_on(extents),
             table.smoothing_on(extents),

@@ -229,7 +229,7 @@ def _sea_multigrid(
     assert table is not None
     whole = [n * g for n, g in zip(local, grid, strict=True)]
     block: Extents = tuple(table.block_on(whole))  # type: ignore[assignment]
-    levels = [multigrid.Level(block, table.vectors, iterations_of_coarse(counts))]
+    levels = [multigrid.Level(block, table.first_vectors, iterations_of_coarse(counts))]
     operator = "clover" if flavour.has_clover_term else "wilson"
     smoothing = 2.0 * table.smoothing_on(whole)
     return multigrid.cycle(
@@ -321,7 +321,7 @@ def _measured_multigrid(
     assert table is not None
     whole = [n * g for n, g in zip(local, grid, strict=True)]
     block: Extents = tuple(table.block_on(whole))  # type: ignore[assignment]
-    levels = [multigrid.Level(block, table.vectors, iterations_of_coarse(counts))]
+    levels = [multigrid.Level(block, table.first_vectors, iterations_of_coarse(counts))]
     operator = "clover" if run.spin_quark is not None and run.spin_quark.has_clover_term else "wilson"
     return multigrid.cycle(
         f"{name} propagators",
