@@ -114,7 +114,7 @@ def message_polynomials(cut: Sequence[Mapping[str, Any]], what: str) -> list[dic
 def kernel_entry(
     one: Sequence[Mapping[str, Any]], cut: Sequence[Mapping[str, Any]], what: str
 ) -> dict[str, Any]:
-    """Return the entry of a kernel in one storage, from its rows on one rank and on two."""
+    """Return the entry of a kernel in one storage, from its rows on one rank and on four."""
     launches = constant(one, "launches", what)
     return {
         "flops": fitted([(symbols_of(row, 1), row["flops"]) for row in one], "V", f"{what}, flops"),
@@ -129,9 +129,12 @@ def kernel_entry(
 def make(build: Path) -> dict[str, Any]:
     """Return the content of costs.json."""
     one = declared(build, LATTICES, (1, 1, 1, 1))
-    cut = [
-        row for mu in range(4) for row in declared(build, LATTICES, [2 if nu == mu else 1 for nu in range(4)])
-    ]
+    # With two ranks in a direction both sides would go to the same rank, as one message.
+    cut = []
+    for mu in range(4):
+        grid = [4 if nu == mu else 1 for nu in range(4)]
+        stretched = [[n * (1 + (nu == mu)) for nu, n in enumerate(lattice)] for lattice in LATTICES]
+        cut += declared(build, stretched, grid)
     kernels: dict[str, dict[str, Any]] = {}
     for name in sorted({row["kernel"] for row in one}):
         for precision, reals in sorted(

@@ -245,9 +245,14 @@ def _require_asked_for(
     for name, expected, value in facts:
         if expected != value:
             raise BadArgument(
-                f"{path}: {name}: expected a set-up with {expected!r}, found {value!r}: change the run file, "
-                "or name another solver.multigrid.directory"
+                f"{path}: {name}: expected a set-up with {_in_words(expected)}, found {_in_words(value)}: "
+                "change the run file, or name another solver.multigrid.directory"
             )
+
+
+def _in_words(value: Any) -> str:
+    """Return a value as run files write it, where a list of one level is that of the level."""
+    return repr(value[0] if isinstance(value, list) and len(value) == 1 else value)
 
 
 def _value(params: Any, name: str) -> Any:

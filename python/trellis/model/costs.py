@@ -114,11 +114,10 @@ def counts(
     of = kernels[kernel][storage]
     symbols: dict[str, float] = {"V": volume(local), "rhs": rhs, "Ls": Ls}
     messages = tuple(
-        Message(mu, side["step"], evaluate(part, {**symbols, "F": volume(local) / local[mu]}))
+        Message(mu, step, size)
         for mu in range(4)
         if grid[mu] > 1
-        for side in of["messages"]
-        for part in side["parts"]
+        for step, size in _messages(of["messages"], {**symbols, "F": volume(local) / local[mu]}, grid[mu])
     )
     cut = sum(n > 1 for n in grid)
     return Counts(
@@ -128,3 +127,13 @@ def counts(
         of["sums"],
         of["launches"] + cut * of["launches_of_a_cut"],
     )
+
+
+def _messages(
+    sides: Sequence[Mapping[str, Any]], symbols: Mapping[str, float], ranks: int
+) -> list[tuple[int, float]]:
+    """Return steps and bytes of the messages in a direction; those to both sides of two ranks are one."""
+    parts = {side["step"]: [evaluate(part, symbols) for part in side["parts"]] for side in sides}
+    if ranks > 2 or len(parts) < 2:
+        return [(step, size) for step, sizes in parts.items() for size in sizes]
+    return [(-1, sum(both)) for both in zip(*parts.values(), strict=True)]

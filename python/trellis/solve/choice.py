@@ -8,6 +8,7 @@ any ranks.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,14 +157,23 @@ def forecast_multigrid(M: WilsonClover, *, tolerance: float, **keys: Any) -> Mul
     """
     params = load().MultigridParams()
     for key in _PRICED:
-        if keys.get(key) is not None:
+        value = _of_finest(key, keys.get(key))
+        if value is not None:
             try:
-                setattr(params, key, keys[key])
+                setattr(params, key, value)
             except TypeError:
                 raise BadArgument(f"{key} of multigrid: found {keys[key]!r}") from None
     setup, iteration = load().multigrid_forecast(M._core, params, _SWEEPS)
     solve = -math.log10(tolerance) * _ITERATIONS_PER_DIGIT * iteration
     return MultigridForecast(_SLOWNESS * setup, _SLOWNESS * solve)
+
+
+def _of_finest(key: str, value: Any) -> Any:
+    """Return what a list of levels has for the finest one: the others take little of the work."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str) and len(value) > 0
+    if is_list and (key == "vectors" or (key == "block" and isinstance(value[0], Sequence))):
+        return value[0]
+    return value
 
 
 def try_krylov(M: WilsonClover, *, tolerance: float, longest: float = math.inf) -> KrylovTrial:

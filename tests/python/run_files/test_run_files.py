@@ -28,6 +28,7 @@ from trellis.measure.sources import source_positions
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
 from trellis.run_files.common import Table
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable
+from trellis.run_files.glass import GlassRun
 from trellis.run_files.loading import line_of, load_toml
 from trellis.run_files.measured_sources import SourceTable
 from trellis.run_files.multigrid import MeasuredMultigridTable
@@ -80,6 +81,8 @@ def test_examples_are_valid(path: Path) -> None:
     model: type = GenerateRun if "trellis generate" in path.read_text() else MeasureRun
     if "molecular_dynamics" in load_toml(path):
         model = HmcRun
+    if "couplings" in load_toml(path):
+        model = GlassRun
     run, text = load_run_file(path, model)
     assert isinstance(run, model)
     assert text == path.read_text()
