@@ -95,7 +95,7 @@ def message_polynomials(cut: Sequence[Mapping[str, Any]], what: str) -> list[dic
         sizes: list[list[tuple[dict[str, float], float]]] = []
         for row in cut:
             mu = next(mu for mu, n in enumerate(row["grid"]) if n > 1)
-            symbols = symbols_of(row, 2)
+            symbols = symbols_of(row, math.prod(row["grid"]))
             local = [n // g for n, g in zip(row["lattice"], row["grid"], strict=True)]
             symbols["F"] = symbols["V"] / local[mu]
             mine = [
