@@ -239,6 +239,12 @@ DenseMatrix of_chirality(const DenseMatrix& both, int chirality) {
 }  // namespace
 
 std::vector<int> Prolongator::dependent_columns(double least) const {
+  if (!columns_) {
+    const SpinorField columns = copy_of_columns();
+    Prolongator again(columns, block(), vectors());
+    copy(again.columns(), columns);
+    return again.dependent_columns(least);
+  }
   const Products products = products_with(*columns_, aggregates_.all(), -1, true);
   std::vector<double> worst(size_t(vectors()), 1.0);
   for (int group = 0; group < products.groups; ++group)

@@ -42,7 +42,9 @@ class SpinNeighbourhood {
         spins_{call.spins},
         others_{call.others},
         couplings_{call.couplings},
-        other_couplings_{call.other_couplings} {}
+        other_couplings_{call.other_couplings},
+        spins_around_{{call.others, 3}, {call.ghosts, 3}},
+        couplings_around_{{call.other_couplings, 3}, {call.coupling_ghosts, 3}} {}
 
   TRELLIS_SITE_FN int slots() const { return call_.slots; }
   TRELLIS_SITE_FN const Array& spins() const { return spins_; }
@@ -80,7 +82,7 @@ class SpinNeighbourhood {
   /// @pre has_bond
   template <int leg, bool plain>
   TRELLIS_SITE_FN void neighbour(const BondsOf<plain>& b, int slot, Real (&S)[3]) const {
-    read<leg, 0, has_one_slot>(others_, call_.others, call_.ghosts, b, slot, S);
+    read<leg, 0, has_one_slot>(others_, spins_around_, b, slot, S);
   }
 
   /// h = sum of J S' over the bonds.
@@ -96,6 +98,11 @@ class SpinNeighbourhood {
   }
 
  private:
+  /// Sites of this rank, and ghosts.
+  struct Around {
+    SiteElements<Layout, Storage> inner, outer;
+  };
+
   template <bool plain>
   TRELLIS_SITE_FN BondsOf<plain> make_bonds(int block) const {
     BondsOf<plain> b;
@@ -114,7 +121,7 @@ class SpinNeighbourhood {
         if constexpr (leg % 2 == 0)
           J[0] = component<true>(couplings_, block, 0, leg / 2);
         else
-          read<leg, leg / 2, true>(other_couplings_, call_.other_couplings, call_.coupling_ghosts, b, 0, J);
+          read<leg, leg / 2, true>(other_couplings_, couplings_around_, b, 0, J);
         b.J[leg] = J[0];
       });
     }
@@ -130,17 +137,15 @@ class SpinNeighbourhood {
       return array.component(block, slot, k, Real(1));
   }
 
-  /// r = components first.. of the neighbour, in `array` or, site by site, in the raw one or its ghosts.
+  /// r = components first.. of the neighbour, in `array` or, site by site, in what lies around.
   template <int leg, int first, bool is_single, bool plain, int N>
-  TRELLIS_SITE_FN void read(const Array& array, const RawField& raw, const RawField& ghosts,
-                            const BondsOf<plain>& b, int slot, Real (&r)[N]) const {
+  TRELLIS_SITE_FN void read(const Array& array, const Around& around, const BondsOf<plain>& b, int slot,
+                            Real (&r)[N]) const {
     if constexpr (has_ghosts) {
-      using Elements = SiteElements<Layout, Storage>;
-      const Elements inner(raw, 3), outer(ghosts, 3);
       const int32_t* places = call_.places + size_t(leg) * call_.places_of_leg + size_t(b.block) * W;
       for (int i = 0; i < W; ++i) {
         const int at = places[i] >> 1;
-        const Elements& from = (places[i] & 1) != 0 ? outer : inner;
+        const auto& from = (places[i] & 1) != 0 ? around.outer : around.inner;
         for (int k = 0; k < N; ++k) set_lane(r[k], i, *from.element(at / W, at % W, slot, first + k));
       }
     } else {
@@ -156,6 +161,7 @@ class SpinNeighbourhood {
 
   SpinCall call_;
   Array spins_, others_, couplings_, other_couplings_;
+  Around spins_around_, couplings_around_;
 };
 
 /// if_zero in lanes where `test` is 0, else `otherwise`.
