@@ -83,8 +83,8 @@ class LinkTable(Table):
         description="device-device: within a node; device-host: the bus; node-nic: to other nodes."
     )
     gbs: _GigabytesPerSecond = Field(description="Rate of one way, GB/s; the other way has it, too.")
-    latency_us: _Microseconds = Field(default=0.0, description="Of the first byte (L).")
-    overhead_us: _Microseconds = Field(default=0.0, description="Of each message at its ends (o).")
+    latency_us: _Microseconds = Field(default=0.0, description="This is the time of the first byte (L).")
+    overhead_us: _Microseconds = Field(default=0.0, description="Each message takes this at its ends (o).")
     shared_by: int = Field(default=1, ge=1, description="Ranks of a node that share it.")
     path: Literal["peer", "staged", "shared"] = Field(
         default="peer",
@@ -103,7 +103,7 @@ class FabricTable(Table):
         default=[],
         description="torus: its extents; fat_tree: arities from below; dragonfly: groups, routers, nodes.",
     )
-    link_gbs: _GigabytesPerSecond | None = Field(default=None, description="Of a link, one way.")
+    link_gbs: _GigabytesPerSecond | None = Field(default=None, description="This is the rate of a link, one way.")
     hop_us: _Microseconds = Field(default=0.0, description="Time that each link on the way adds.")
     routing: Literal["minimal", "adaptive"] = Field(default="minimal", description="Choice of ways.")
     taper: float = Field(
@@ -145,7 +145,7 @@ class CostsTable(Table):
     )
     sum_us: ConstantTable | None = Field(default=None, description="A global sum of one rank.")
     sum_log2_us: ConstantTable | None = Field(
-        default=None, description="What each doubling of the ranks adds to a global sum."
+        default=None, description="Each doubling of the ranks adds this to a global sum."
     )
     model_error: ConstantTable | None = Field(
         default=None, description="Relative standard deviation of the model, by leaving data out."

@@ -152,7 +152,11 @@ _SWITCHES = {
 
 
 def _switches() -> dict[str, str | None]:
-    return {key: os.environ.get(variable) or None for key, (variable, _) in _SWITCHES.items()}
+    found = {key: os.environ.get(variable) or None for key, (variable, _) in _SWITCHES.items()}
+    nodes = found["pretended_nodes"]
+    if nodes is not None and not nodes.isdigit():  # campaigns put names of nodes there
+        found["pretended_nodes"] = None
+    return found
 
 
 def _placement(extents: tuple[int, int, int, int]) -> dict[str, Any]:

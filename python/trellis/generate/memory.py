@@ -39,7 +39,7 @@ _WILSON, _CLOVER = 10.5, 24.0
 _ONE_WILSON, _RATIO = 3.5, 0.2
 #: Multigrid takes so many bytes a site: matrices and work of solves, and copies of the test vectors, 96 bytes
 #: each, while they are improved.
-_MULTIGRID, _MULTIGRID_COPIES = 5000.0, 6.5
+_MULTIGRID, _MULTIGRID_COPIES = 5000.0, 7.0
 #: Vectors on half the lattice of each pole and pseudofermion, by the action's type: kept, and in a solve.
 _KEPT_VECTORS = {"staggered": 3.1, "wilson": 1.6}
 _SOLVE_VECTORS = {"staggered": 1.6, "wilson": 1.0}

@@ -109,11 +109,11 @@ def test_run_files_take_either_sign_and_refuse_0() -> None:
     assert strange.fermion.strange_kappa == -0.12
     for kappa in ("0", "-0.0", "1e-7", "-1e-300"):
         with pytest.raises(
-            tr.RunFileError, match=r":5: fermion.kappa: expected a number other than 0, from 1e-06"
+            tr.RunFileError, match=r":6: fermion.kappa: expected a number other than 0, from 1e-06"
         ):
             parse_run_file(MEASURE.replace("-0.13", kappa), MeasureRun, name="run.toml")
     for kappa in ("nan", "inf", "-inf", "-2e6", "true"):
-        with pytest.raises(tr.RunFileError, match=r":5: fermion.kappa: Input should be "):
+        with pytest.raises(tr.RunFileError, match=r":6: fermion.kappa: Input should be "):
             parse_run_file(MEASURE.replace("-0.13", kappa), MeasureRun, name="run.toml")
 
 

@@ -105,7 +105,12 @@ class PersistentExchange final : public Exchange {
 
 /// The number of TRELLIS_NODES, a switch for tests: ranks do as if they were on so many nodes, in their
 /// order.
-std::optional<int> pretended_nodes() { return environment_number("TRELLIS_NODES", 1, INT_MAX); }
+/// Campaigns put names of nodes there, which pretend nothing.
+std::optional<int> pretended_nodes() {
+  const char* const text = std::getenv("TRELLIS_NODES");
+  if (text == nullptr || std::strspn(text, "0123456789") != std::strlen(text)) return std::nullopt;
+  return environment_number("TRELLIS_NODES", 1, INT_MAX);
+}
 
 /// By shared memory; TRELLIS_RANKS_PER_NODE says otherwise (tests, and machines whose nodes have domains),
 /// and TRELLIS_NODES.
