@@ -103,7 +103,9 @@ class FabricTable(Table):
         default=[],
         description="torus: its extents; fat_tree: arities from below; dragonfly: groups, routers, nodes.",
     )
-    link_gbs: _GigabytesPerSecond | None = Field(default=None, description="This is the rate of a link, one way.")
+    link_gbs: _GigabytesPerSecond | None = Field(
+        default=None, description="This is the rate of a link, one way."
+    )
     hop_us: _Microseconds = Field(default=0.0, description="Time that each link on the way adds.")
     routing: Literal["minimal", "adaptive"] = Field(default="minimal", description="Choice of ways.")
     taper: float = Field(
