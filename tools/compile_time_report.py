@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SLOWEST = 10
-LIMIT_SECONDS = 360
+LIMIT_SECONDS = 420
 TOLERANCE = 0.25
 CORES = 2
 
