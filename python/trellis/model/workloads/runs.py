@@ -11,6 +11,7 @@ from ...ground.errors import BadArgument, RunFileError
 from ...run_files import GenerateRun, HmcRun, MeasureRun
 from ...run_files.dynamics import DRIFTS, IntegratorLevel
 from ...run_files.loading import load_toml, validate_run
+from ...run_files.multigrid import MultigridTable
 from ...run_files.quarks import DomainWall, Hisq, Quark, StaggeredKind, TwistedMass
 from ...run_files.sea import SeaQuark
 from ..phases import Extents, Phase, Workload, volume
@@ -228,13 +229,24 @@ def _sea_multigrid(
     table = flavour.multigrid_table
     assert table is not None
     whole = [n * g for n, g in zip(local, grid, strict=True)]
-    block: Extents = tuple(table.block_on(whole))  # type: ignore[assignment]
-    levels = [multigrid.Level(block, table.first_vectors, iterations_of_coarse(counts))]
+    levels = [_coarse_level(table, whole, counts)]
     operator = "clover" if flavour.has_clover_term else "wilson"
     smoothing = 2.0 * table.smoothing_on(whole)
     return multigrid.cycle(
         name, local, grid, levels, operator=operator, smoothing=smoothing, iterations=2 * iterations
     )
+
+
+def _coarse_level(table: MultigridTable, whole: Sequence[int], counts: IterationCounts) -> multigrid.Level:
+    """Return the coarse level of a multigrid of two levels; nobody knows the iterations of more."""
+    levels = table.levels_on(whole)
+    if levels > 2:
+        raise BadArgument(
+            f"solver.multigrid: the scaling model expects 2 levels, found {levels} on this lattice; "
+            "levels = 2 in the run file makes a forecast for these"
+        )
+    block: Extents = tuple(table.block_on(whole))  # type: ignore[assignment]
+    return multigrid.Level(block, table.first_vectors, iterations_of_coarse(counts))
 
 
 def iterations_of_coarse(counts: IterationCounts) -> float:
@@ -320,8 +332,7 @@ def _measured_multigrid(
     table = run.solver.multigrid
     assert table is not None
     whole = [n * g for n, g in zip(local, grid, strict=True)]
-    block: Extents = tuple(table.block_on(whole))  # type: ignore[assignment]
-    levels = [multigrid.Level(block, table.first_vectors, iterations_of_coarse(counts))]
+    levels = [_coarse_level(table, whole, counts)]
     operator = "clover" if run.spin_quark is not None and run.spin_quark.has_clover_term else "wilson"
     return multigrid.cycle(
         f"{name} propagators",
