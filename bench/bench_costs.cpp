@@ -1,6 +1,6 @@
-/// What operators and kernels declare that they cost: operations, bytes, messages of each direction, sums and
-/// launches. Nothing is timed. tools/write_model_costs.py makes polynomials of it, which the scaling model
-/// reads.
+/// This program prints what operators and kernels declare that they cost: operations, bytes, messages of each
+/// direction, sums and launches. Nothing is timed. tools/write_model_costs.py makes polynomials of it, which
+/// the scaling model reads.
 ///
 ///     mpirun -n 2 trellis bench costs --grid 1.1.1.2 --json
 #include <cstdio>

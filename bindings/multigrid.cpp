@@ -29,7 +29,7 @@ std::map<std::string, double> in_words(const MultigridProfile& p) {
           {"coarse", p.coarse.seconds}, {"residual", p.residual.seconds}, {"smoother", p.smoother.seconds}};
 }
 
-/// Of all levels, the finest first.
+/// Extents of all levels, the finest first.
 std::vector<Coord> lattices_of(const Multigrid& g) {
   std::vector<Coord> all{g.prolongator().fine_lattice()->extents()};
   for (int level = 1; level < g.levels(); ++level) all.push_back(g.hierarchy().lattice(level)->extents());
@@ -58,7 +58,7 @@ void set_trials(MultigridSetupReport& report, const std::vector<Trial>& all) {
   for (const Trial& t : all) report.trials.push_back({int(t[0]), t[1], t[2]});
 }
 
-/// Of each level but the coarsest: seconds on this rank, flops and bytes of all ranks.
+/// Each level but the coarsest has seconds on this rank, and flops and bytes of all ranks.
 std::vector<std::map<std::string, std::array<double, 3>>> parts_of_solves(const Multigrid& multigrid) {
   const auto numbers = [](const MultigridProfile::Part& part) {
     return std::array<double, 3>{part.seconds, part.cost.flops, part.cost.bytes};

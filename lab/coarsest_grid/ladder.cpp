@@ -1,5 +1,5 @@
-/// What the coarsest grid of a multigrid asks of a network, by counts: the present solver, s-step GCR,
-/// Chebyshev iteration and domain decomposition on fixed boxes, with and without deflation, for coarse
+/// This ladder counts what the coarsest grid of a multigrid asks of a network: the present solver, s-step
+/// GCR, Chebyshev iteration and domain decomposition on fixed boxes, with and without deflation, for coarse
 /// residuals of a real solve. README.md beside this file has the numbers.
 ///
 ///   lab_coarsest_grid_ladder [--lattice 16.16.16.16] [--gauge FILE | --keep-field FILE] [--kappa .1350]
