@@ -14,6 +14,8 @@ class CoarseColumns {
   static constexpr int rhs_at_once = 8;  ///< right-hand sides that share a matrix
   static constexpr int rows_at_once = 8;
   using Vector = LaneReal<Scalar, width>;
+  /// False on processors of narrower vectors, where a Vector is two halves.
+  static constexpr bool fits_a_register = sizeof(Vector) == 64 && requires(Vector x) { x.v; };
 
   explicit CoarseColumns(int rows) : rows_{rows}, reals_{2 * rows}, whole_{2 * rows / width * width} {}
 
@@ -138,7 +140,7 @@ class CoarseColumns {
         part[2 * k + 1] = fma(m, im, part[2 * k + 1]);
       }
     }
-    if constexpr (2 * count == partial_sums && sizeof(Vector) == 64) {
+    if constexpr (2 * count == partial_sums && fits_a_register) {
       sum_all(part).store(sums);
     } else {
       for (int i = 0; i < 2 * count; ++i) {
@@ -156,7 +158,7 @@ class CoarseColumns {
     return v;
   }
   static Vector load(const int16_t* p) {
-    if constexpr (sizeof(Vector) == 64) {
+    if constexpr (fits_a_register) {
       typedef int16_t Packed __attribute__((vector_size(width * sizeof(int16_t))));
       Packed packed;
       std::memcpy(&packed, p, sizeof packed);
