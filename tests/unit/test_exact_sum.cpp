@@ -35,13 +35,13 @@ std::vector<double> random_terms(size_t n, int range, uint64_t seed) {
   return terms;
 }
 
-/// Error of the definition: each term is rounded to the unit of the lowest of three bins, and the sum is
-/// rounded.
+/// Error of the definition: each term is rounded to the unit of the lowest of three bins, or dropped where
+/// it is smaller, and the sum is rounded.
 double allowed_error(const std::vector<double>& terms, double result) {
   double largest = 0;
   for (const double x : terms) largest = std::max(largest, std::abs(x));
   const double unit = std::ldexp(1.0, exact_sum_bin_bits * (exact_sum_bin(largest) - exact_sum_bins + 1));
-  return 0.5 * unit * double(terms.size()) + std::abs(result) * 0x1p-53;
+  return unit * double(terms.size()) + std::abs(result) * 0x1p-53;
 }
 
 TEST(ExactSum, order_and_grouping_do_not_matter) {
@@ -80,6 +80,34 @@ TEST(ExactSum, sorted_orders_do_not_matter) {
   EXPECT_EQ(bits(sum_of(terms).value()), expected);
   std::sort(terms.begin(), terms.end());
   EXPECT_EQ(bits(sum_of(terms).value()), expected);
+}
+
+/// Terms just below the bins that count: 0.75 would round to a unit of the lowest bin behind 2^80.
+TEST(ExactSum, small_terms_are_dropped_in_any_order) {
+  EXPECT_EQ(sum_of({0.75, 0x1p80, -0x1p80}).value(), 0.0);
+  EXPECT_EQ(sum_of({0x1p80, 0.75, -0x1p80}).value(), 0.0);
+  EXPECT_EQ(sum_of({0x1p80, -0x1p80, 0.75}).value(), 0.0);
+  EXPECT_EQ(sum_of({0x1p80, 1.75, -0x1p80}).value(), 2.0) << "in the lowest bin a term is rounded";
+  EXPECT_EQ(sum_of({1.75, 0x1p80, -0x1p80}).value(), 2.0);
+  EXPECT_EQ(sum_of({0.75, 0.75}).value(), 1.5);
+  test::Random random(7);
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    std::vector<double> terms = random_terms(400, 90, 500 + uint64_t(repeat));
+    for (size_t i = 0; i + 1 < terms.size(); i += 2)  // large ones cancel
+      if (std::abs(terms[i]) > 1) terms[i + 1] = -terms[i];
+    const uint64_t expected = bits(sum_of(terms).value());
+    shuffle(terms, random);
+    ASSERT_EQ(bits(sum_of(terms).value()), expected);
+    for (const size_t share : {size_t(1), size_t(37), size_t(400)}) {
+      ExactSum all;
+      for (size_t at = 0; at < terms.size(); at += share) {
+        cpu::TermBuffer buffer;
+        for (size_t i = at; i < std::min(at + share, terms.size()); ++i) buffer.push(terms[i]);
+        all.merge(buffer.take());
+      }
+      ASSERT_EQ(bits(all.value()), expected) << "shares of " << share;
+    }
+  }
 }
 
 TEST(ExactSum, agrees_with_quadruple_precision) {

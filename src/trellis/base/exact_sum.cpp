@@ -32,7 +32,7 @@ void ExactSum::add(double x) {
     return;
   }
   raise_top(j);
-  for (int k = 0; k < exact_sum_bins; ++k) {
+  for (int k = top - j; k < exact_sum_bins; ++k) {
     const double c = exact_sum_rounder(top - k);
     const volatile double shifted = x + c;  // volatile: the rounding is the point
     const double part = shifted - c;
