@@ -17,7 +17,8 @@
 /// none (RawField::blocks_ahead). CPUs choose by a trial, GPUs take make(0).
 ///
 /// Where the algorithms differ (is_on_gpu), CPUs have also reduce_sites_ask_ahead(), reduce_pushed_rows(),
-/// reduce_each() and for_each_in_scratch(), and GPUs reduce_written_rows().
+/// reduce_each() and for_each_in_scratch(), and GPUs reduce_written_rows() and, with kernel(site, slot),
+/// reduce_sites<N>(range, slots, kernel, sums): the sums of all slots in one launch.
 ///
 /// A site is a block of sites on CPUs, and the list of a range lies where the kernel runs. To a GPU a kernel
 /// travels as its bytes: it is trivially copyable and holds no pointer to memory of the host.

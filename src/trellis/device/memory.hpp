@@ -12,6 +12,8 @@ class Memory {
   Memory() = default;
   /// Zeroed memory. Throws MemoryError (needed, available) before it would exhaust the machine.
   explicit Memory(size_t bytes, Backend backend = Backend::cpu);
+  /// Memory whose owner writes all of it before anything is read: on a GPU it is not zeroed.
+  static Memory to_be_written(size_t bytes, Backend backend);
   ~Memory();
   Memory(Memory&& other) noexcept;
   Memory& operator=(Memory&& other) noexcept;
@@ -30,6 +32,7 @@ class Memory {
   void set_zero();
 
  private:
+  Memory(size_t bytes, Backend backend, bool is_zeroed);
   void release();
   void* data_ = nullptr;
   size_t bytes_ = 0;
@@ -38,7 +41,8 @@ class Memory {
 
 /// Memory of a CUDA device; every function throws NotAvailable in a build without CUDA.
 namespace cuda {
-void* allocate(size_t bytes);  ///< zeroed
+void* allocate(size_t bytes);        ///< zeroed
+void* allocate_unset(size_t bytes);  ///< with anything in it
 void release(void* data);
 void copy_to_host(void* host, const void* device, size_t bytes);
 void copy_from_host(void* device, const void* host, size_t bytes);
@@ -46,9 +50,12 @@ void copy_on_device(void* to, const void* from, size_t bytes);
 void set_zero(void* device, size_t bytes);
 }  // namespace cuda
 
-/// All Memory objects of this process hold so many bytes, now and at most.
+/// All Memory objects of this process hold so many bytes, on the host and on its GPU, now and at most.
 size_t memory_in_use();
 size_t memory_peak();
+/// Those on its GPU alone.
+size_t gpu_memory_in_use();
+size_t gpu_memory_peak();
 /// Bytes of freed memory that waits for the next field of its size. More than 128 MiB of it only as long as
 /// this process stays no larger than its fields once were.
 size_t memory_waiting();

@@ -17,9 +17,7 @@ double horizontal_maximum(const Vector& v) {
 }
 
 /// Terms below this have no part in bin j.
-double least_term(int j) {
-  return j > ExactSum::lowest ? std::ldexp(1.0, exact_sum_bin_bits * j) : 0.0;
-}
+double least_term(int j) { return j > ExactSum::lowest ? std::ldexp(1.0, exact_sum_bin_bits * j) : 0.0; }
 
 /// The sum of terms of which the largest is in bin `top`. `masked`: in so many bins, counted from above, some
 /// of them are too small to have a part.

@@ -18,7 +18,24 @@
 namespace trellis {
 
 namespace {
-std::atomic<size_t> in_use{0}, peak{0};
+/// Bytes in use, and the most that there were.
+class ByteCount {
+ public:
+  void add(size_t bytes) {
+    const size_t now = in_use_ += bytes;
+    size_t before = peak_;
+    while (now > before && !peak_.compare_exchange_weak(before, now)) {}
+  }
+  void remove(size_t bytes) { in_use_ -= bytes; }
+  size_t in_use() const { return in_use_; }
+  size_t peak() const { return peak_; }
+
+ private:
+  std::atomic<size_t> in_use_{0}, peak_{0};
+};
+ByteCount on_host, on_gpu, anywhere;
+ByteCount& count_on(Backend backend) { return backend == Backend::cuda ? on_gpu : on_host; }
+
 constexpr size_t huge_page = size_t(2) << 20;
 
 size_t read_number(const char* path, size_t fallback) {
@@ -67,14 +84,14 @@ class FreedBlocks {
   /// `in_use`: of the fields that are left.
   void give(void* block, size_t padded, size_t in_use) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (held_ + padded > sum_always && in_use + held_ + padded > peak) return std::free(block);
+    if (held_ + padded > sum_always && in_use + held_ + padded > on_host.peak()) return std::free(block);
     blocks_[padded].push_back(block);
     held_ += padded;
   }
   /// Before a field of a new size: what waits here would make the process larger than it has been.
   void make_room(size_t padded, size_t in_use) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (held_ > sum_always && in_use + held_ + padded > peak) release();
+    if (held_ > sum_always && in_use + held_ + padded > on_host.peak()) release();
   }
   size_t bytes() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -115,7 +132,7 @@ size_t padded_size(size_t bytes) {
 
 /// Null if the machine has no more.
 void* new_block(size_t bytes, size_t padded) {
-  freed_blocks().make_room(padded, in_use);
+  freed_blocks().make_room(padded, on_host.in_use());
   if (bytes >= huge_page) {
     if (bytes > memory_available()) freed_blocks().release_all();
     require_memory(bytes, "a field");
@@ -128,8 +145,10 @@ void* new_block(size_t bytes, size_t padded) {
 }
 }  // namespace
 
-size_t memory_in_use() { return in_use; }
-size_t memory_peak() { return peak; }
+size_t memory_in_use() { return anywhere.in_use(); }
+size_t memory_peak() { return anywhere.peak(); }
+size_t gpu_memory_in_use() { return on_gpu.in_use(); }
+size_t gpu_memory_peak() { return on_gpu.peak(); }
 size_t memory_waiting() { return freed_blocks().bytes(); }
 
 size_t memory_available() {
@@ -147,32 +166,33 @@ void require_memory(size_t bytes, const char* purpose) {
         message(purpose, " needs ", bytes, " bytes on this rank; ", available, " are available"));
 }
 
-Memory::Memory(size_t bytes, Backend backend) : bytes_{bytes}, backend_{backend} {
+Memory::Memory(size_t bytes, Backend backend) : Memory(bytes, backend, true) {}
+
+Memory Memory::to_be_written(size_t bytes, Backend backend) { return {bytes, backend, false}; }
+
+Memory::Memory(size_t bytes, Backend backend, bool is_zeroed) : bytes_{bytes}, backend_{backend} {
   if (bytes == 0) return;
   if (backend == Backend::cuda) {
-    data_ = cuda::allocate(bytes);
-    return;
+    data_ = is_zeroed ? cuda::allocate(bytes) : cuda::allocate_unset(bytes);
+  } else {
+    const size_t padded = padded_size(bytes);
+    data_ = freed_blocks().take(padded);
+    if (data_ == nullptr) data_ = new_block(bytes, padded);
+    if (data_ == nullptr) throw MemoryError(message("allocation of ", bytes, " bytes failed"));
+    zero(data_, bytes);  // in any case: pages go to the threads that touch them first
   }
-  const size_t padded = padded_size(bytes);
-  data_ = freed_blocks().take(padded);
-  if (data_ == nullptr) data_ = new_block(bytes, padded);
-  if (data_ == nullptr) throw MemoryError(message("allocation of ", bytes, " bytes failed"));
-  zero(data_, bytes);
-  const size_t now = in_use += bytes;
-  size_t before = peak;
-  while (now > before && !peak.compare_exchange_weak(before, now)) {}
+  count_on(backend).add(bytes);
+  anywhere.add(bytes);
 }
 
 void Memory::release() {
   if (data_ == nullptr) return;
-  if (backend_ == Backend::cuda) {
+  count_on(backend_).remove(bytes_);
+  anywhere.remove(bytes_);
+  if (backend_ == Backend::cuda)
     cuda::release(data_);
-    data_ = nullptr;
-    bytes_ = 0;
-    return;
-  }
-  in_use -= bytes_;
-  freed_blocks().give(data_, padded_size(bytes_), in_use);
+  else
+    freed_blocks().give(data_, padded_size(bytes_), on_host.in_use());
   data_ = nullptr;
   bytes_ = 0;
 }

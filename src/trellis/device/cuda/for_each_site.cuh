@@ -2,15 +2,15 @@
 /// Site loops of the CUDA backend: one thread per site and right-hand side; exact sums of per-site terms.
 #include <cstdint>
 #include <type_traits>
+#include <typeinfo>
 
-#include "trellis/base/exact_sum.hpp"
+#include "trellis/device/cuda/partial_sum.hpp"
 #include "trellis/device/launch_hints.hpp"
 #include "trellis/device/site_range.hpp"
 
 #if !defined(__CUDACC__)
 #include "trellis/device/simulated/for_each_site.hpp"
 #else
-#include "trellis/device/cuda/check.hpp"
 #include "trellis/device/cuda/stream.hpp"
 
 namespace trellis::cuda {
@@ -19,7 +19,7 @@ inline constexpr int threads_per_block = 128;
 
 template <class F>
 __global__ void __launch_bounds__(threads_per_block)
-    site_kernel(const F f, const int32_t* list, int begin, int count) {
+    site_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count) {
   const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= count) return;
   const int site = list ? list[begin + i] : begin + i;
@@ -40,13 +40,14 @@ void for_each_site(const SiteRange& range, int slots, const F& f, int threads = 
   if (range.size() == 0) return;
   site_kernel<<<blocks_of(range, slots, threads), threads, 0, launch_stream()>>>(f, range.list, range.begin,
                                                                                  range.size());
-  check(cudaGetLastError(), "kernel launch");
+  require_launched(typeid(F));
 }
 
 /// A group of slots for each thread, one after the other.
 template <class F>
 __global__ void __launch_bounds__(threads_per_block)
-    group_kernel(const F f, const int32_t* list, int begin, int count, const launch::ColumnGroups groups) {
+    group_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count,
+                 const launch::ColumnGroups groups) {
   const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= count) return;
   const int site = list ? list[begin + i] : begin + i;
@@ -62,56 +63,136 @@ void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups&
   if (range.size() == 0) return;
   group_kernel<<<blocks_of(range, groups.count(), threads), threads, 0, launch_stream()>>>(
       f, range.list, range.begin, range.size(), groups);
-  check(cudaGetLastError(), "kernel launch");
+  require_launched(typeid(F));
 }
 
-/// sums[row].merge(the exact sum of terms[row * stride ... + count)), terms on the device.
-void reduce_rows(const double* terms, int count, size_t stride, int rows, ExactSum* sums);
-/// The largest |term|; infinity if one is NaN.
-double largest_term(const double* terms, int count);
+/// Adds the sum of the terms of a block's threads to a row; all threads call it.
+__device__ inline void add_of_block(PartialSum own, SumInMaking& row) {
+  constexpr unsigned all_lanes = 0xffffffffu;
+  constexpr int warps = threads_per_block / 32;
+  __shared__ int tops[warps];
+  __shared__ unsigned flags[warps];
+  __shared__ long long units[warps][exact_sum_bins];
+  const int warp = int(threadIdx.x) / 32;
+  const bool is_first = threadIdx.x % 32 == 0;
+  const int top_of_warp = __reduce_max_sync(all_lanes, own.top);
+  const unsigned flags_of_warp = __reduce_or_sync(all_lanes, own.flags);
+  if (is_first) {
+    tops[warp] = top_of_warp;
+    flags[warp] = flags_of_warp;
+  }
+  __syncthreads();
+  for (int i = 0; i < warps; ++i) {
+    own.raise_top(tops[i]);
+    own.flags |= flags[i];
+  }
+  for (int k = 0; k < exact_sum_bins; ++k) {
+    for (int offset = 16; offset > 0; offset /= 2)
+      own.units[k] += __shfl_down_sync(all_lanes, own.units[k], offset);
+    if (is_first) units[warp][k] = own.units[k];
+  }
+  __syncthreads();
+  if (threadIdx.x < exact_sum_bins) {
+    const int k = int(threadIdx.x);
+    PartialSum sum = own;
+    sum.units[0] = 0;
+    for (int i = 0; i < warps; ++i) sum.units[0] += units[i][k];
+    sum.top = own.top - k;
+    row.add_part(sum, 0);
+    if (k == 0) row.note(own);
+  }
+  __syncthreads();  // the next sum of the block takes the same shared memory
+}
 
-/// Device memory for the terms of one launch, kept between calls.
-double* term_buffer(size_t count);
+/// True in all threads of the last of the launch's blocks of one column, which then sees what all others have
+/// added.
+__device__ inline bool is_last_block(unsigned& blocks_done) {
+  __shared__ bool is_last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicAdd(&blocks_done, 1u) == gridDim.x - 1;
+  __syncthreads();
+  if (is_last) __threadfence();
+  return is_last;
+}
+
+/// Leaves what `rows` rows have summed for the host, and clears them for the next launch.
+__device__ inline void finish_rows(SumInMaking* in_making, FinishedSum* finished, int rows) {
+  for (int row = int(threadIdx.x); row < rows; row += threads_per_block)
+    finished[row] = in_making[row].finished();
+  __syncthreads();
+  constexpr int words = int(sizeof(SumInMaking) / sizeof(Bits));
+  Bits* const all = reinterpret_cast<Bits*>(in_making);
+  for (int i = int(threadIdx.x); i < rows * words; i += threads_per_block) all[i] = 0;
+}
 
 template <class F, int N>
 __global__ void __launch_bounds__(threads_per_block)
-    term_kernel(const F f, const int32_t* list, int begin, int count, double* terms) {
-  const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i >= count) return;
-  const int site = list ? list[begin + i] : begin + i;
-  if constexpr (std::is_invocable_v<const F&, int, double(&)[N]>) {
-    double values[N];
-    f(site, values);
-    for (int k = 0; k < N; ++k) terms[size_t(k) * count + i] = values[k];
-  } else if constexpr (N == 1 && std::is_convertible_v<std::invoke_result_t<const F&, int>, double>) {
-    terms[i] = f(site);
-  } else {
-    const auto values = f(site);
-    for (int k = 0; k < N; ++k) terms[size_t(k) * count + i] = values[k];
+    sum_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count,
+               const SumMemory memory) {
+  PartialSum own[N];
+  for (int i = int(blockIdx.x * threads_per_block + threadIdx.x); i < count;
+       i += int(gridDim.x) * threads_per_block) {
+    double terms[N];
+    terms_of<N>(f, list ? list[begin + i] : begin + i, int(blockIdx.y), terms);
+#pragma unroll
+    for (int k = 0; k < N; ++k) own[k].add(terms[k]);
   }
+  SumInMaking* const rows = memory.in_making + size_t(blockIdx.y) * N;
+#pragma unroll
+  for (int k = 0; k < N; ++k) add_of_block(own[k], rows[k]);
+  if (is_last_block(rows->blocks_done)) finish_rows(rows, memory.finished + size_t(blockIdx.y) * N, N);
 }
 
-/// The terms of a launch: f(site, double (&terms)[N]), or f(site) -> array, or f(site) -> double.
+/// sums[column * N + k] += the sum over the range of term k of f in the column, for all columns in one
+/// launch. The same bits as on the CPU.
 template <int N, class F>
-const double* launch_terms(const SiteRange& range, const F& f) {
-  double* terms = term_buffer(size_t(N) * size_t(range.size()));
-  term_kernel<F, N><<<blocks_of(range, 1), threads_per_block, 0, launch_stream()>>>(
-      f, range.list, range.begin, range.size(), terms);
-  check(cudaGetLastError(), "kernel launch");
-  return terms;
+void reduce_sites(const SiteRange& range, int columns, const F& f, ExactSum* sums) {
+  static_assert(sizeof(SumInMaking) % sizeof(Bits) == 0);
+  if (range.size() == 0 || columns == 0) return;
+  const SumMemory memory = sum_memory(columns * N);
+  const dim3 blocks(unsigned(blocks_of_sum(range.size(), threads_per_block)), unsigned(columns));
+  sum_kernel<F, N>
+      <<<blocks, threads_per_block, 0, launch_stream()>>>(f, range.list, range.begin, range.size(), memory);
+  require_launched(typeid(F));
+  take_sums(memory, columns * N, sums);
 }
 
-/// sums[k] += the sum over the range of term k. The same bits as on the CPU.
-template <int N, class F>
-void reduce_sites(const SiteRange& range, const F& f, ExactSum* sums) {
-  if (range.size() == 0) return;
-  reduce_rows(launch_terms<N>(range, f), range.size(), size_t(range.size()), N, sums);
+/// NaN and Inf have the largest bit patterns.
+template <class F>
+__global__ void __launch_bounds__(threads_per_block)
+    maximum_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count,
+                   const SumMemory memory) {
+  Bits largest = 0;
+  for (int i = int(blockIdx.x * threads_per_block + threadIdx.x); i < count;
+       i += int(gridDim.x) * threads_per_block) {
+    double terms[1];
+    terms_of<1>(f, list ? list[begin + i] : begin + i, 0, terms);
+    const Bits bits = bits_of(terms[0]) & ~(Bits(1) << 63);
+    if (bits > largest) largest = bits;
+  }
+  for (int offset = 16; offset > 0; offset /= 2) {
+    const Bits other = __shfl_down_sync(0xffffffffu, largest, offset);
+    if (other > largest) largest = other;
+  }
+  Bits& of_all = memory.in_making->low[0];
+  if (threadIdx.x % 32 == 0) atomicMax(&of_all, largest);
+  if (is_last_block(memory.in_making->blocks_done) && threadIdx.x == 0) {
+    memory.finished->low[0] = __ldcg(&of_all);
+    of_all = 0;
+    memory.in_making->blocks_done = 0;
+  }
 }
 
 /// The largest f(site) over the range, at least 0; infinity if one is NaN. @pre f(site) >= 0
 template <class F>
 double maximum_over_sites(const SiteRange& range, const F& f) {
-  return range.size() == 0 ? 0.0 : largest_term(launch_terms<1>(range, f), range.size());
+  if (range.size() == 0) return 0.0;
+  const SumMemory memory = sum_memory(1);
+  maximum_kernel<<<blocks_of_sum(range.size(), threads_per_block), threads_per_block, 0, launch_stream()>>>(
+      f, range.list, range.begin, range.size(), memory);
+  require_launched(typeid(F));
+  return take_maximum(memory);
 }
 
 }  // namespace trellis::cuda

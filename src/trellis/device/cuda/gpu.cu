@@ -1,11 +1,16 @@
 /// The GPUs of this machine, streams and page-locked memory.
 #include "trellis/device/gpu.hpp"
 
+#include <cxxabi.h>
+
 #include <climits>
+#include <cstdlib>
 
 #include "trellis/base/environment.hpp"
 #include "trellis/device/cuda/check.hpp"
+#include "trellis/device/cuda/freed_fields.hpp"
 #include "trellis/device/cuda/stream.hpp"
+#include "trellis/device/gpu_activity.hpp"
 
 namespace trellis::cuda {
 
@@ -72,7 +77,37 @@ TimerEvents& timer() {
 }
 }  // namespace
 
-cudaStream_t launch_stream() { return current; }
+cudaStream_t launch_stream() {
+  require_gpu();
+  return current;
+}
+
+namespace {
+std::string name_of(const std::type_info& kernel) {
+  int status = 0;
+  char* const words = abi::__cxa_demangle(kernel.name(), nullptr, nullptr, &status);
+  const std::string name = words != nullptr ? words : kernel.name();
+  std::free(words);
+  return name;
+}
+
+bool waits_for_each_kernel() {
+  static const bool waits = environment_number("TRELLIS_GPU_CHECK", 0, 1).value_or(0) == 1;
+  return waits;
+}
+}  // namespace
+
+void require_launched(const std::type_info& kernel) {
+  count_kernel();
+  cudaError_t code = cudaGetLastError();
+  if (code == cudaSuccess && waits_for_each_kernel()) code = cudaStreamSynchronize(current);
+  if (code == cudaSuccess) return;
+  const std::string text =
+      message("the kernel ", name_of(kernel), " failed: ", cudaGetErrorString(code),
+              waits_for_each_kernel() ? "" : "; TRELLIS_GPU_CHECK=1 tells whether an earlier one did");
+  if (code == cudaErrorMemoryAllocation) throw MemoryError(text);
+  throw Error(text);
+}
 
 std::vector<Gpu> gpus() {
   std::vector<Gpu> found;
@@ -85,6 +120,7 @@ std::vector<Gpu> gpus() {
     if (why_no_gpu().empty() && device == gpu_of_this_process()) {
       size_t total = 0;
       (void)cudaMemGetInfo(&gpu.available, &total);
+      gpu.available += bytes_of_freed_fields();
     }
     found.push_back(gpu);
   }
@@ -106,9 +142,16 @@ std::string why_no_gpu() { return choice().failure; }
 void require_gpu() {
   if (!choice().failure.empty())
     throw NotAvailable(message("backend cuda: ", choice().failure, "; the backend cpu works in this build"));
+  thread_local bool has_device = false;
+  if (has_device) return;
+  check(cudaSetDevice(choice().device), "cudaSetDevice");
+  has_device = true;
 }
 
-void synchronize() { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+void synchronize() {
+  count_wait();
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
 
 void start_launch_timer() { check(cudaEventRecord(timer().events[0], current), "cudaEventRecord"); }
 double stop_launch_timer() {
@@ -148,11 +191,16 @@ void Stream::precede_main() {
   check(cudaEventRecord(handles_->event, handles_->stream), "cudaEventRecord");
   check(cudaStreamWaitEvent(nullptr, handles_->event), "cudaStreamWaitEvent");
 }
-void Stream::wait() { check(cudaStreamSynchronize(handles_->stream), "cudaStreamSynchronize"); }
+void Stream::wait() {
+  count_wait();
+  check(cudaStreamSynchronize(handles_->stream), "cudaStreamSynchronize");
+}
 void Stream::copy_to_host(void* host, const void* device, size_t bytes) {
+  count_copy(int64_t(bytes));
   check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, handles_->stream), "cudaMemcpyAsync");
 }
 void Stream::copy_from_host(void* device, const void* host, size_t bytes) {
+  count_copy(int64_t(bytes));
   check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, handles_->stream), "cudaMemcpyAsync");
 }
 

@@ -74,7 +74,13 @@ void for_each_link_update(const Call&, int, const SiteRange& range, const Make& 
 
 template <size_t N, class Kernel>
 void reduce_sites(const SiteRange& range, const Kernel& kernel, ExactSum* sums) {
-  cuda::reduce_sites<int(N)>(range, kernel, sums);
+  cuda::reduce_sites<int(N)>(range, 1, kernel, sums);
+}
+
+/// sums[N * slot + k] += the sum of term k of kernel(site, slot), for all slots in one launch.
+template <size_t N, class Kernel>
+void reduce_sites(const SiteRange& range, int slots, const Kernel& kernel, ExactSum* sums) {
+  cuda::reduce_sites<int(N)>(range, slots, kernel, sums);
 }
 
 template <size_t N, class Layout, class Storage, class Call, class Kernel>

@@ -1,109 +1,129 @@
 /// Memory of a CUDA device.
 #include "trellis/device/memory.hpp"
 
-#include <mutex>
-#include <unordered_map>
-#include <vector>
+#include <cstdint>
 
 #include "trellis/device/cuda/check.hpp"
+#include "trellis/device/cuda/freed_fields.hpp"
+#include "trellis/device/cuda/stream.hpp"
 #include "trellis/device/gpu.hpp"
+#include "trellis/device/gpu_activity.hpp"
 
 namespace trellis::cuda {
 
 namespace {
-/// Freed blocks wait here for the next field of their size: solvers make the same temporary fields again and
-/// again, and cudaMalloc and cudaFree wait for the GPU. What was launched before uses a block before what is
-/// launched for its next owner.
-class Blocks {
- public:
-  /// Null if none of that size waits.
-  void* take(size_t bytes) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    auto& waiting = freed_[bytes];
-    if (waiting.empty()) return nullptr;
-    void* block = waiting.back();
-    waiting.pop_back();
-    held_ -= bytes;
-    sizes_[block] = bytes;
-    return block;
-  }
-  void add(void* block, size_t bytes) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sizes_[block] = bytes;
-  }
-  void give(void* block) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto at = sizes_.find(block);
-    const size_t bytes = at->second;
-    sizes_.erase(at);
-    if (held_ + bytes > largest_sum) return (void)cudaFree(block);  // at exit the driver may be gone already
-    freed_[bytes].push_back(block);
-    held_ += bytes;
-  }
-  void release_all() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (auto& [size, list] : freed_)
-      for (void* block : list) (void)cudaFree(block);
-    freed_.clear();
-    held_ = 0;
-  }
+constexpr cudaStream_t main_stream = nullptr;
 
- private:
-  static constexpr size_t largest_sum = size_t(4) << 30;
-  std::mutex mutex_;
-  std::unordered_map<void*, size_t> sizes_;
-  std::unordered_map<size_t, std::vector<void*>> freed_;
-  size_t held_ = 0;
-};
-
-/// Never destroyed: fields in static storage outlive it otherwise.
-Blocks& blocks() {
-  static Blocks& all = *new Blocks;
-  return all;
+/// The driver's pool of this GPU: solvers make the same temporary fields again and again, and what is freed
+/// stays with the process, for fields of any size.
+cudaMemPool_t pool() {
+  static const cudaMemPool_t own = [] {
+    cudaMemPool_t found;
+    check(cudaDeviceGetDefaultMemPool(&found, gpu_of_this_process()), "cudaDeviceGetDefaultMemPool");
+    uint64_t all = UINT64_MAX;
+    check(cudaMemPoolSetAttribute(found, cudaMemPoolAttrReleaseThreshold, &all), "cudaMemPoolSetAttribute");
+    return found;
+  }();
+  return own;
 }
 
-size_t available_bytes(size_t& total) {
-  size_t available = 0;
-  check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
-  return available;
+uint64_t pool_bytes(cudaMemPoolAttr which) {
+  uint64_t bytes = 0;
+  check(cudaMemPoolGetAttribute(pool(), which, &bytes), "cudaMemPoolGetAttribute");
+  return bytes;
+}
+
+/// What comes to `second` starts after what `first` holds now.
+void order(cudaStream_t first, cudaStream_t second) {
+  cudaEvent_t event;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+  check(cudaEventRecord(event, first), "cudaEventRecord");
+  check(cudaStreamWaitEvent(second, event), "cudaStreamWaitEvent");
+  check(cudaEventDestroy(event), "cudaEventDestroy");
+}
+
+/// Null if the GPU has no more.
+void* take_from_pool(size_t bytes) {
+  void* data = nullptr;
+  const cudaError_t code = cudaMallocFromPoolAsync(&data, bytes, pool(), main_stream);
+  if (code != cudaErrorMemoryAllocation) {
+    check(code, "cudaMallocFromPoolAsync");
+    return data;
+  }
+  (void)cudaGetLastError();  // the next launch would be blamed
+  return nullptr;
+}
+
+void wait_for_stream() {
+  count_wait();
+  check(cudaStreamSynchronize(launch_stream()), "cudaStreamSynchronize");
 }
 }  // namespace
 
-void* allocate(size_t bytes) {
-  require_gpu();
-  void* data = blocks().take(bytes);
-  if (data == nullptr) {
-    size_t total = 0;
-    if (bytes > available_bytes(total)) blocks().release_all();
-    if (const size_t available = available_bytes(total); bytes > available)
-      throw MemoryError(message("a field needs ", bytes, " bytes on the GPU; ", available, " of ", total,
-                                " are available"));
-    check(cudaMalloc(&data, bytes), "cudaMalloc");
-    blocks().add(data, bytes);
+size_t bytes_of_freed_fields() {
+  return pool_bytes(cudaMemPoolAttrReservedMemCurrent) - pool_bytes(cudaMemPoolAttrUsedMemCurrent);
+}
+
+/// Fields are made and freed in the order of the main stream, and a launch on another stream comes after.
+void* allocate_unset(size_t bytes) {
+  const cudaStream_t own = launch_stream();
+  void* data = take_from_pool(bytes);
+  if (data == nullptr) {  // what is free may be in pieces: all goes back to the driver
+    synchronize();
+    check(cudaMemPoolTrimTo(pool(), 0), "cudaMemPoolTrimTo");
+    data = take_from_pool(bytes);
   }
+  if (data == nullptr) {
+    size_t available = 0, total = 0;
+    check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
+    throw MemoryError(
+        message("a field needs ", bytes, " bytes on the GPU; ", available, " of ", total, " are available"));
+  }
+  if (own != main_stream) order(main_stream, own);
+  return data;
+}
+
+void* allocate(size_t bytes) {
+  void* data = allocate_unset(bytes);
   set_zero(data, bytes);
   return data;
 }
 
-void release(void* data) { blocks().give(data); }
+/// Errors are ignored: at exit the driver may be gone already.
+void release(void* data) {
+  try {
+    if (const cudaStream_t own = launch_stream(); own != main_stream) order(own, main_stream);
+  } catch (const Error&) {
+    return;
+  }
+  (void)cudaFreeAsync(data, main_stream);
+}
 
 void copy_to_host(void* host, const void* device, size_t bytes) {
-  check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  count_copy(int64_t(bytes));
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, launch_stream()), "cudaMemcpyAsync");
+  wait_for_stream();
 }
 
 void copy_from_host(void* device, const void* host, size_t bytes) {
-  check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  count_copy(int64_t(bytes));
+  check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, launch_stream()), "cudaMemcpyAsync");
+  wait_for_stream();  // the caller may change what page-locked memory holds
 }
 
 void copy_on_device(void* to, const void* from, size_t bytes) {
-  check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice), "cudaMemcpy");
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, launch_stream()), "cudaMemcpyAsync");
 }
 
 void copy_rows_on_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t rows) {
-  check(cudaMemcpy2D(to, to_pitch, from, from_pitch, width, rows, cudaMemcpyDeviceToDevice), "cudaMemcpy2D");
+  check(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, cudaMemcpyDeviceToDevice,
+                          launch_stream()),
+        "cudaMemcpy2DAsync");
 }
 
-void set_zero(void* device, size_t bytes) { check(cudaMemset(device, 0, bytes), "cudaMemset"); }
+void set_zero(void* device, size_t bytes) {
+  check(cudaMemsetAsync(device, 0, bytes, launch_stream()), "cudaMemsetAsync");
+}
 
 }  // namespace trellis::cuda

@@ -1,9 +1,17 @@
 #pragma once
-/// The stream that launches of this thread go to; null is the main one.
+/// Where launches of this thread go, and what is asked behind each of them.
 #include <cuda_runtime.h>
+
+#include <typeinfo>
 
 namespace trellis::cuda {
 
+/// The stream of this thread's launches; null is the main one. The thread has the GPU of the process from
+/// here on: CUDA keeps a choice for each thread of the host.
 cudaStream_t launch_stream();
+
+/// Throws Error, with the kernel's name, if the launch just made failed; where TRELLIS_GPU_CHECK is 1 it
+/// waits for the kernel first, so that it is this kernel's own failure.
+void require_launched(const std::type_info& kernel);
 
 }  // namespace trellis::cuda

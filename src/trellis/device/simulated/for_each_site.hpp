@@ -3,11 +3,10 @@
 /// compiler. While a loop runs, device memory can be reached, else not; a functor that holds a pointer to
 /// host memory is refused.
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <type_traits>
 
-#include "trellis/base/exact_sum.hpp"
+#include "trellis/device/cuda/partial_sum.hpp"
+#include "trellis/device/gpu_activity.hpp"
 #include "trellis/device/launch_hints.hpp"
 #include "trellis/device/simulated/device_memory.hpp"
 #include "trellis/device/site_range.hpp"
@@ -27,22 +26,33 @@ size_t bytes_of_members() {
 #pragma GCC diagnostic pop
 }
 
-template <class F, class Body>
-void simulate_launch(const SiteRange& range, const F& f, const Body& body) {
+/// Throws Error if what travels to the GPU holds a pointer to memory of the host. Counts a launch.
+template <class F>
+void check_launch(const SiteRange& range, const F& f) {
   static_assert(std::is_trivially_copyable_v<F>, "what travels to a GPU is copied byte by byte");
   F bytes = f;
   __builtin_clear_padding(&bytes);
   require_no_host_pointers(&bytes, bytes_of_members<F>());
   require_no_host_pointers(&range.list, sizeof(range.list));
+  count_kernel();
+}
+
+inline int site_of(const SiteRange& range, int i) {
+  return range.list ? range.list[range.begin + i] : range.begin + i;
+}
+
+template <class F, class Body>
+void simulate_launch(const SiteRange& range, const F& f, const Body& body) {
+  check_launch(range, f);
   const DeviceMemoryAccess access;
-  for (int i = range.begin; i < range.end; ++i) body(i - range.begin, range.list ? range.list[i] : i);
+  for (int i = 0; i < range.size(); ++i) body(site_of(range, i));
 }
 
 inline constexpr int threads_per_block = 128;
 
 template <class F>
 void for_each_site(const SiteRange& range, int slots, const F& f, int /*threads*/ = threads_per_block) {
-  simulate_launch(range, f, [&](int, int site) {
+  simulate_launch(range, f, [&](int site) {
     for (int slot = 0; slot < slots; ++slot) {
       if constexpr (std::is_invocable_v<const F&, int, int>)
         f(site, slot);
@@ -55,48 +65,61 @@ void for_each_site(const SiteRange& range, int slots, const F& f, int /*threads*
 template <class F>
 void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f,
                              int /*threads*/ = threads_per_block) {
-  simulate_launch(range, f, [&](int, int site) {
+  simulate_launch(range, f, [&](int site) {
     for (int group = 0; group < groups.count(); ++group)
       for (int slot = groups.begin(group); slot < groups.end(group); ++slot) f(site, slot);
   });
 }
 
+/// The sum of what a block's threads add, as a launch of sums hands out the sites: thread after thread.
 template <int N, class F>
-std::array<double, N> terms_of(const F& f, int site) {
-  std::array<double, N> terms;
-  if constexpr (std::is_invocable_v<const F&, int, double(&)[N]>) {
-    double values[N];
-    f(site, values);
-    for (int k = 0; k < N; ++k) terms[k] = values[k];
-  } else if constexpr (N == 1 && std::is_convertible_v<std::invoke_result_t<const F&, int>, double>) {
-    terms[0] = f(site);
-  } else {
-    const auto values = f(site);
-    for (int k = 0; k < N; ++k) terms[k] = values[k];
+void add_block_of_terms(const SiteRange& range, const F& f, int column, int block, int blocks,
+                        SumInMaking* rows) {
+  PartialSum of_block[N];
+  for (int thread = 0; thread < threads_per_block; ++thread) {
+    PartialSum own[N];
+    for (int i = block * threads_per_block + thread; i < range.size(); i += blocks * threads_per_block) {
+      double terms[N];
+      terms_of<N>(f, site_of(range, i), column, terms);
+      for (int k = 0; k < N; ++k) own[k].add(terms[k]);
+    }
+    for (int k = 0; k < N; ++k) of_block[k].merge(own[k]);
   }
-  return terms;
+  for (int k = 0; k < N; ++k) {
+    for (int part = 0; part < exact_sum_bins; ++part) rows[k].add_part(of_block[k], part);
+    rows[k].note(of_block[k]);
+  }
 }
 
 template <int N, class F>
-void reduce_sites(const SiteRange& range, const F& f, ExactSum* sums) {
-  simulate_launch(range, f, [&](int, int site) {
-    const std::array<double, N> terms = terms_of<N>(f, site);
-    for (int k = 0; k < N; ++k) sums[k].add(terms[k]);
-  });
+void reduce_sites(const SiteRange& range, int columns, const F& f, ExactSum* sums) {
+  if (range.size() == 0 || columns == 0) return;
+  const SumMemory memory = sum_memory(columns * N);
+  check_launch(range, f);
+  {
+    const DeviceMemoryAccess access;
+    const int blocks = blocks_of_sum(range.size(), threads_per_block);
+    for (int column = 0; column < columns; ++column)
+      for (int block = 0; block < blocks; ++block)
+        add_block_of_terms<N>(range, f, column, block, blocks, memory.in_making + size_t(column) * N);
+    for (int row = 0; row < columns * N; ++row) {
+      memory.finished[row] = memory.in_making[row].finished();
+      memory.in_making[row] = {};
+    }
+  }
+  take_sums(memory, columns * N, sums);
 }
 
 template <class F>
 double maximum_over_sites(const SiteRange& range, const F& f) {
-  double largest = 0;
-  simulate_launch(range, f, [&](int, int site) {
-    const double value = terms_of<1>(f, site)[0];
-    if (!(value <= largest)) largest = value == value ? value : std::numeric_limits<double>::infinity();
+  Bits largest = 0;
+  simulate_launch(range, f, [&](int site) {
+    double terms[1];
+    terms_of<1>(f, site, 0, terms);
+    largest = std::max(largest, bits_of(terms[0]) & ~(Bits(1) << 63));
   });
-  return largest;
+  count_wait();
+  return maximum_of(largest);
 }
-
-/// Buffer and sums of rows of terms, for launches that need both.
-double* term_buffer(size_t count);
-void reduce_rows(const double* terms, int count, size_t stride, int rows, ExactSum* sums);
 
 }  // namespace trellis::cuda

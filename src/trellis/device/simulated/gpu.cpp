@@ -69,7 +69,8 @@ void require_no_host_pointers(const void* object, size_t bytes) {
   }
 }
 
-void* allocate(size_t bytes) {
+/// NaN in every number, so that whoever reads before it writes is found.
+void* allocate_unset(size_t bytes) {
   reserve();
   const size_t rounded = (bytes + page - 1) / page * page;
   void* data;
@@ -82,6 +83,13 @@ void* allocate(size_t bytes) {
     used += rounded;
   }
   allocations[data] = rounded;
+  const DeviceMemoryAccess access;
+  std::memset(data, 0xff, bytes);
+  return data;
+}
+
+void* allocate(size_t bytes) {
+  void* data = allocate_unset(bytes);
   set_zero(data, bytes);
   return data;
 }
@@ -96,12 +104,16 @@ void release(void* data) {
 void copy_to_host(void* host, const void* device, size_t bytes) {
   require_device(device);
   require_host(host);
+  count_copy(int64_t(bytes));
+  count_wait();
   const DeviceMemoryAccess access;
   std::memcpy(host, device, bytes);
 }
 void copy_from_host(void* device, const void* host, size_t bytes) {
   require_device(device);
   require_host(host);
+  count_copy(int64_t(bytes));
+  count_wait();
   const DeviceMemoryAccess access;
   std::memcpy(device, host, bytes);
 }
@@ -131,7 +143,7 @@ const std::string& name_of_this_gpu() {
 }
 std::string why_no_gpu() { return ""; }
 void require_gpu() {}
-void synchronize() {}
+void synchronize() { count_wait(); }
 void start_launch_timer() { timer_start = seconds_now(); }
 double stop_launch_timer() { return seconds_now() - timer_start; }
 
@@ -143,7 +155,7 @@ Stream::Stream() = default;
 Stream::~Stream() = default;
 void Stream::follow_main() {}
 void Stream::precede_main() {}
-void Stream::wait() {}
+void Stream::wait() { count_wait(); }
 void Stream::copy_to_host(void* host, const void* device, size_t bytes) {
   cuda::copy_to_host(host, device, bytes);
 }
@@ -153,6 +165,21 @@ void Stream::copy_from_host(void* device, const void* host, size_t bytes) {
 Stream::Scope::Scope(const Stream&) : before_{nullptr} {}
 Stream::Scope::~Scope() = default;
 
+SumMemory sum_memory(int rows) {
+  static Memory in_making, finished;
+  const size_t count = size_t(rows < 64 ? 64 : rows);
+  if (count * sizeof(SumInMaking) > in_making.bytes()) {
+    in_making = Memory(count * sizeof(SumInMaking), Backend::cuda);
+    finished = Memory(count * sizeof(FinishedSum));
+  }
+  return {static_cast<SumInMaking*>(in_making.data()), static_cast<FinishedSum*>(finished.data())};
+}
+
+void take_sums(const SumMemory& memory, int rows, ExactSum* sums) {
+  count_wait();
+  for (int row = 0; row < rows; ++row) sums[row].merge(memory.finished[row].value());
+}
+
 double* term_buffer(size_t count) {
   static Memory memory;
   if (count * sizeof(double) > memory.bytes()) memory = Memory(count * sizeof(double), Backend::cuda);
@@ -161,9 +188,7 @@ double* term_buffer(size_t count) {
 
 void reduce_rows(const double* terms, int count, size_t stride, int rows, ExactSum* sums) {
   require_device(terms);
-  const DeviceMemoryAccess access;
-  for (int row = 0; row < rows; ++row)
-    for (int i = 0; i < count; ++i) sums[row].add(terms[size_t(row) * stride + size_t(i)]);
+  reduce_sites<1>(SiteRange(count), rows, TermsInMemory{terms, stride}, sums);
 }
 
 }  // namespace trellis::cuda

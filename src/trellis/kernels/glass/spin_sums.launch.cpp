@@ -8,12 +8,11 @@
 namespace trellis {
 
 namespace {
-/// One item of a launch on a GPU.
+/// All items of a launch on a GPU.
 template <class Terms>
-struct TermsOfItem {
+struct TermsOfItems {
   Terms of_site;
-  int item;
-  TRELLIS_SITE_FN void operator()(int site, double (&terms)[Terms::rows]) const {
+  TRELLIS_SITE_FN void operator()(int site, int item, double (&terms)[Terms::rows]) const {
     of_site.terms(site, item, terms);
   }
 };
@@ -55,9 +54,7 @@ template <class Layout, class Terms>
 void sum_terms(const SpinSumsCall& call, const SiteRange& blocks, ExactSum* sums) {
   const Terms terms(call);
   if constexpr (launch::is_on_gpu<Layout>) {
-    for (int item = 0; item < call.items; ++item)
-      launch::reduce_sites<size_t(Terms::rows)>(blocks, TermsOfItem<Terms>{terms, item},
-                                                sums + item * Terms::rows);
+    launch::reduce_sites<size_t(Terms::rows)>(blocks, call.items, TermsOfItems<Terms>{terms}, sums);
   } else {
     launch::reduce_pushed_rows(blocks, call.sample_lanes * call.items * Terms::rows,
                                PushedTerms<Terms>{terms, blocks, call.items, call.sample_lanes}, sums);

@@ -1,0 +1,42 @@
+#pragma once
+/// Counts of what this process asks of its GPU: kernels, waits of the host, copies between host and GPU. A
+/// real GPU and a simulated one count alike, so that tests and benchmarks can hold limits against them.
+#include <atomic>
+#include <cstdint>
+
+namespace trellis::cuda {
+
+struct Activity {
+  int64_t kernels = 0;       ///< launches
+  int64_t waits = 0;         ///< times that the host waits for the GPU; a copy to or from the host is one
+  int64_t copies = 0;        ///< between host and GPU
+  int64_t copied_bytes = 0;  ///< likewise
+};
+
+namespace detail {
+struct ActivityCounters {
+  std::atomic<int64_t> kernels{0}, waits{0}, copies{0}, copied_bytes{0};
+};
+inline ActivityCounters activity_so_far;
+}  // namespace detail
+
+/// Returns the counts since the process began.
+inline Activity activity() {
+  const detail::ActivityCounters& all = detail::activity_so_far;
+  return {all.kernels, all.waits, all.copies, all.copied_bytes};
+}
+/// Returns the counts since `before`.
+inline Activity activity_since(const Activity& before) {
+  const Activity now = activity();
+  return {now.kernels - before.kernels, now.waits - before.waits, now.copies - before.copies,
+          now.copied_bytes - before.copied_bytes};
+}
+
+inline void count_kernel() { detail::activity_so_far.kernels.fetch_add(1, std::memory_order_relaxed); }
+inline void count_wait() { detail::activity_so_far.waits.fetch_add(1, std::memory_order_relaxed); }
+inline void count_copy(int64_t bytes) {
+  detail::activity_so_far.copies.fetch_add(1, std::memory_order_relaxed);
+  detail::activity_so_far.copied_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+}  // namespace trellis::cuda
