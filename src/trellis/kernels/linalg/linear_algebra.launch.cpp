@@ -3,41 +3,81 @@
 #include "trellis/device/launch.hpp"
 #include "trellis/kernels/instantiate.hpp"
 #include "trellis/kernels/linalg/at_site.hpp"
+#include "trellis/kernels/linalg/of_columns.hpp"
 
 namespace trellis {
 
 namespace {
-/// All slots in one pass: CPUs read the coefficients where they are, to GPUs those of a slot travel by value.
+/// All slots in one pass: CPUs read the coefficients where they are, to GPUs they travel by value.
 template <class Layout, class AtSite>
 void combine(const CombineCall& call, const SiteRange& sites) {
-  if (call.norms != nullptr) {
+  if constexpr (launch::is_on_gpu<Layout>) {
+    const auto make = [&](int slot) { return AtSite(call, slot); };
+    if (call.norms != nullptr)
+      for_each_launch_of_columns<WithNorm<AtSite>>(
+          call.slots, [&](int slot) { return WithNorm<AtSite>{make(slot)}; },
+          [&](const auto& kernel, int first, int count) {
+            launch::reduce_sites<1>(sites, count, kernel, call.norms + first);
+          });
+    else
+      for_each_launch_of_columns<AtSite>(call.slots, make, [&](const auto& kernel, int, int count) {
+        launch::for_each_site(sites, count, kernel);
+      });
+  } else if (call.norms != nullptr) {
     for (int slot = 0; slot < call.slots; ++slot)
       launch::reduce_sites<1>(sites, WithNorm<AtSite>{AtSite(call, slot)}, call.norms + slot);
-  } else if constexpr (launch::is_on_gpu<Layout>) {
-    for (int slot = 0; slot < call.slots; ++slot) launch::for_each_site(sites, AtSite(call, slot));
   } else {
     launch::for_each_site(sites, call.slots, typename AtSite::AllSlots(call));
   }
 }
 
-template <class NormTerm, class DotTerms>
+template <class NormTerm>
+void norm_on_gpu(const DotCall& call, const SiteRange& sites) {
+  for_each_launch_of_columns<NormTerm>(
+      call.slots, [&](int slot) { return NormTerm(call, slot); },
+      [&](const auto& kernel, int first, int count) {
+        launch::reduce_sites<1>(sites, count, kernel, call.re + first);
+      });
+}
+template <class DotTerms>
+void dot_on_gpu(const DotCall& call, const SiteRange& sites) {
+  for_each_launch_of_columns<DotTerms>(
+      call.slots, [&](int slot) { return DotTerms(call, slot); },
+      [&](const auto& kernel, int first, int count) {
+        ExactSum sums[2 * OfColumns<DotTerms>::most];
+        launch::reduce_sites<2>(sites, count, kernel, sums);
+        for (int i = 0; i < count; ++i) {
+          call.re[first + i].merge(sums[2 * i]);
+          call.im[first + i].merge(sums[2 * i + 1]);
+        }
+      });
+}
+
+template <class Layout, class NormTerm, class DotTerms>
 void dot(const DotCall& call, const SiteRange& sites) {
-  for (int slot = 0; slot < call.slots; ++slot) {
-    if (call.y.data == nullptr) {
-      launch::reduce_sites<1>(sites, NormTerm(call, slot), call.re + slot);
-      continue;
+  const bool is_norm = call.y.data == nullptr;
+  if constexpr (launch::is_on_gpu<Layout>) {
+    is_norm ? norm_on_gpu<NormTerm>(call, sites) : dot_on_gpu<DotTerms>(call, sites);
+  } else {
+    for (int slot = 0; slot < call.slots; ++slot) {
+      if (is_norm) {
+        launch::reduce_sites<1>(sites, NormTerm(call, slot), call.re + slot);
+        continue;
+      }
+      ExactSum sums[2] = {call.re[slot], call.im[slot]};
+      launch::reduce_sites<2>(sites, DotTerms(call, slot), sums);
+      call.re[slot] = sums[0];
+      call.im[slot] = sums[1];
     }
-    ExactSum sums[2] = {call.re[slot], call.im[slot]};
-    launch::reduce_sites<2>(sites, DotTerms(call, slot), sums);
-    call.re[slot] = sums[0];
-    call.im[slot] = sums[1];
   }
 }
 
 template <class Layout, class AtSite>
 void update(const UpdateCall& call, const SiteRange& sites) {
   if constexpr (launch::is_on_gpu<Layout>)
-    for (int slot = 0; slot < call.slots; ++slot) launch::for_each_site(sites, AtSite(call, slot));
+    for_each_launch_of_columns<AtSite>(
+        call.slots, [&](int slot) { return AtSite(call, slot); },
+        [&](const auto& kernel, int, int count) { launch::for_each_site(sites, count, kernel); });
   else
     launch::for_each_site(sites, call.slots, typename AtSite::AllSlots(call));
 }
@@ -58,9 +98,10 @@ void launch_combine(const CombineCall& call, const SiteRange& sites) {
 template <class Layout, class Storage>
 void launch_dot(const DotCall& call, const SiteRange& sites) {
   if (call.reals == 24)
-    return dot<NormAtSite<Layout, Storage, 24>, DotAtSite<Layout, Storage, 24>>(call, sites);
-  if (call.reals == 6) return dot<NormAtSite<Layout, Storage, 6>, DotAtSite<Layout, Storage, 6>>(call, sites);
-  dot<NormAnyAtSite<Layout, Storage>, DotAnyAtSite<Layout, Storage>>(call, sites);
+    return dot<Layout, NormAtSite<Layout, Storage, 24>, DotAtSite<Layout, Storage, 24>>(call, sites);
+  if (call.reals == 6)
+    return dot<Layout, NormAtSite<Layout, Storage, 6>, DotAtSite<Layout, Storage, 6>>(call, sites);
+  dot<Layout, NormAnyAtSite<Layout, Storage>, DotAnyAtSite<Layout, Storage>>(call, sites);
 }
 template <class Layout, class Storage>
 void launch_update(const UpdateCall& call, const SiteRange& sites) {

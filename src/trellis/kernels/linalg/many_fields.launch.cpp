@@ -8,6 +8,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/launch.hpp"
 #include "trellis/kernels/instantiate.hpp"
+#include "trellis/kernels/linalg/of_columns.hpp"
 
 namespace trellis {
 
@@ -100,28 +101,52 @@ void subtract_on_cpu(const ManyFieldsCall& call, const SiteRange& sites) {
 
 constexpr int fields_at_a_time = 4;  // of products, whose terms are kept in registers
 
+/// A launch takes so many products as fit: of columns, their slices and groups of fields.
 template <class Layout, class Storage, int N>
 void dots_on_gpu(const ManyFieldsCall& call, const SiteRange& sites) {
-  for (int column = 0; column < call.width; ++column)
-    for (int field = 0; field < call.count; field += fields_at_a_time)
-      for (int slice = 0; slice < call.slices; ++slice) {
-        ExactSum sums[2 * fields_at_a_time];
-        launch::reduce_sites<2 * fields_at_a_time>(
-            sites, DotsAtSite<Layout, Storage, N, fields_at_a_time>(call, column, field, slice), sums);
-        for (int k = 0; k < 2 * fields_at_a_time && 2 * field + k < 2 * call.count; ++k)
-          call.sums[2 * (column * call.count + field) + k].merge(sums[k]);
-      }
+  using Terms = DotsAtSite<Layout, Storage, N, fields_at_a_time>;
+  const int groups = (call.count + fields_at_a_time - 1) / fields_at_a_time;
+  struct Place {
+    int column, field, slice;
+  };
+  const auto place_of = [&](int item) -> Place {
+    return {item / (groups * call.slices), item / call.slices % groups * fields_at_a_time,
+            item % call.slices};
+  };
+  for_each_launch_of_columns<Terms>(
+      call.width * groups * call.slices,
+      [&](int item) {
+        const Place at = place_of(item);
+        return Terms(call, at.column, at.field, at.slice);
+      },
+      [&](const auto& kernel, int first, int count) {
+        ExactSum sums[2 * fields_at_a_time * OfColumns<Terms>::most];
+        launch::reduce_sites<2 * fields_at_a_time>(sites, count, kernel, sums);
+        for (int i = 0; i < count; ++i) {
+          const Place at = place_of(first + i);
+          const int fields = std::min(fields_at_a_time, call.count - at.field);
+          for (int k = 0; k < 2 * fields; ++k)
+            call.sums[2 * (at.column * call.count + at.field) + k].merge(sums[2 * fields_at_a_time * i + k]);
+        }
+      });
 }
 
 template <class Layout, class Storage, int N>
 void subtract_on_gpu(const ManyFieldsCall& call, const SiteRange& sites) {
-  for (int column = 0; column < call.width; ++column)
-    for (int slice = 0; slice < call.slices; ++slice) {
-      using Subtract = SubtractAtSite<Layout, Storage, N>;
-      const Subtract f(call, column, slice);
-      call.norms ? launch::reduce_sites<1>(sites, WithNorm<Subtract>{f}, call.norms + column)
-                 : launch::for_each_site(sites, f);
-    }
+  using Subtract = SubtractAtSite<Layout, Storage, N>;
+  const int items = call.width * call.slices;
+  const auto make = [&](int item) { return Subtract(call, item / call.slices, item % call.slices); };
+  if (call.norms == nullptr)
+    return for_each_launch_of_columns<Subtract>(items, make, [&](const auto& kernel, int, int count) {
+      launch::for_each_site(sites, count, kernel);
+    });
+  for_each_launch_of_columns<WithNorm<Subtract>>(
+      items, [&](int item) { return WithNorm<Subtract>{make(item)}; },
+      [&](const auto& kernel, int first, int count) {
+        ExactSum sums[OfColumns<WithNorm<Subtract>>::most];
+        launch::reduce_sites<1>(sites, count, kernel, sums);
+        for (int i = 0; i < count; ++i) call.norms[(first + i) / call.slices].merge(sums[i]);
+      });
 }
 
 template <class Layout, class Storage, int N>

@@ -4,6 +4,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/launch.hpp"
 #include "trellis/kernels/instantiate.hpp"
+#include "trellis/kernels/linalg/of_columns.hpp"
 
 namespace trellis {
 
@@ -19,9 +20,10 @@ void run_on_cpu(const MultiShiftUpdateCall& call, const SiteRange& sites) {
 template <class Layout, class Storage, int N, int T>
 void run_on_gpu(const MultiShiftUpdateCall& call, int time, const SiteRange& sites) {
   using Kernel = MultiShiftAtSite<Layout, Storage, N, T>;
-  for (int slot = 0; slot < call.slots; ++slot)
-    for (int first = 0; first < call.shifts; first += Kernel::largest_batch)
-      launch::for_each_site(sites, Kernel(call, first, time, slot));
+  for (int shift = 0; shift < call.shifts; shift += Kernel::largest_batch)
+    for_each_launch_of_columns<Kernel>(
+        call.slots, [&](int slot) { return Kernel(call, shift, time, slot); },
+        [&](const auto& kernel, int, int count) { launch::for_each_site(sites, count, kernel); });
 }
 
 template <class Layout, class Storage, int N>

@@ -1,0 +1,41 @@
+#pragma once
+/// Kernels of one column each as one kernel of many, for GPUs: with their fields and coefficients they travel
+/// side by side, so that a launch takes many columns.
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "trellis/base/annotations.hpp"
+
+namespace trellis {
+
+template <class AtSite>
+class OfColumns {
+ public:
+  /// Columns of a launch: what travels with it stays below the 32764 bytes that a GPU takes.
+  static constexpr int most = std::clamp(32000 / int(sizeof(AtSite)), 1, 12);
+
+  /// make(column) for the columns from `first` on. @pre first < columns; kernels behind the last column are
+  /// copies of it, which the launch does not call
+  template <class Make>
+  OfColumns(int first, int columns, const Make& make)
+      : OfColumns(first, columns, make, std::make_index_sequence<size_t(most)>()) {}
+
+  TRELLIS_SITE_FN auto operator()(int site, int column) const { return at_[column](site); }
+
+ private:
+  template <class Make, size_t... Is>
+  OfColumns(int first, int columns, const Make& make, std::index_sequence<Is...>)
+      : at_{make(std::min(first + int(Is), columns - 1))...} {}
+  AtSite at_[most];
+};
+
+/// launch(kernel, first, count) with AtSite kernels of `count` columns from `first` on, for all columns.
+template <class AtSite, class Make, class Launch>
+void for_each_launch_of_columns(int columns, const Make& make, const Launch& launch) {
+  constexpr int most = OfColumns<AtSite>::most;
+  for (int first = 0; first < columns; first += most)
+    launch(OfColumns<AtSite>(first, columns, make), first, std::min(most, columns - first));
+}
+
+}  // namespace trellis
