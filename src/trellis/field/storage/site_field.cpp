@@ -12,16 +12,19 @@ SiteLayoutPtr layout_for(const Lattice& lattice, const FieldSpec& spec) {
 }
 }  // namespace
 
-SiteField::SiteField(LatticePtr lattice, FieldSpec spec)
+SiteField::SiteField(LatticePtr lattice, FieldSpec spec) : SiteField(std::move(lattice), spec, true) {}
+
+SiteField::SiteField(LatticePtr lattice, FieldSpec spec, bool is_zeroed)
     : lattice_{std::move(lattice)}, spec_{spec}, layout_{layout_for(*lattice_, spec)} {
   TRELLIS_REQUIRE(spec.rhs >= 1, "a field needs at least one right-hand side, not ", spec.rhs);
   TRELLIS_REQUIRE(spec.slices >= 1, "a field needs at least one slice, not ", spec.slices);
   TRELLIS_REQUIRE(spec.reals >= 1, "a field needs at least one real a site, not ", spec.reals);
   storage_ = {spec.precision, spec.backend, layout_->lanes(), layout_->blocks(), slots(), spec.reals};
-  memory_ = Memory(storage_.bytes() * (spec.subset == Subset::full ? 2 : 1), spec.backend);
+  const size_t bytes = storage_.bytes() * (spec.subset == Subset::full ? 2 : 1);
+  memory_ = is_zeroed ? Memory(bytes, spec.backend) : Memory::to_be_written(bytes, spec.backend);
 }
 
-SiteField::SiteField(const SiteField& other) : SiteField(other.lattice_, other.spec_) {
+SiteField::SiteField(const SiteField& other) : SiteField(other.lattice_, other.spec_, false) {
   memory_.copy_from(other.memory_);
 }
 

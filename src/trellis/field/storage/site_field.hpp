@@ -85,6 +85,7 @@ class SiteField {
   void from_canonical(const double* in, int slot = 0);
 
  private:
+  SiteField(LatticePtr lattice, FieldSpec spec, bool is_zeroed);
   void require_host_memory() const;
   char* data(int parity) const;
   LatticePtr lattice_;
