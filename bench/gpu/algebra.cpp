@@ -71,9 +71,10 @@ void algebra(Section& section, const LatticePtr& lattice, Precision precision, i
   });
 }
 
-/// From double to another storage, as the reliable updates of a mixed-precision solver do.
+/// From double to another storage and back, as the reliable updates of a mixed-precision solver do.
 void conversion(Section& section, const LatticePtr& lattice, Precision precision, int columns) {
-  section.run(message("convert to ", name_of(precision), ", ", columns, " columns"), [&] {
+  const std::string name = message("convert to ", name_of(precision), ", ", columns, " columns");
+  section.run(name, [&] {
     FieldSpec spec;
     spec.subset = Subset::even;
     spec.rhs = columns;
@@ -82,9 +83,29 @@ void conversion(Section& section, const LatticePtr& lattice, Precision precision
     spec.precision = precision;
     SpinorField to(lattice, spec);
     fill(from);
-    const Times times = time_of([&] { convert(to, from); });
-    section.print(row_of(section, "convert from double", lattice->geometry().lattice(), precision, 0, columns,
-                         times, 0, double(from.bytes() + to.bytes()), ""));
+    const Times there = time_of([&] { convert(to, from); }), back = time_of([&] { convert(from, to); });
+    std::string bits;
+    if (section.is_compared(lattice->geometry())) {
+      const auto converted = [&](FieldSpec as) {
+        SpinorField low(lattice, as);
+        as.precision = Precision::double_precision;
+        SpinorField high(lattice, as);
+        fill(high);
+        convert(low, high);
+        std::vector<double> all = numbers(low);
+        convert(high, low);
+        const std::vector<double> again = numbers(high);
+        all.insert(all.end(), again.begin(), again.end());
+        return all;
+      };
+      FieldSpec on_cpu = spec;
+      on_cpu.backend = Backend::cpu;
+      bits = compared(section, name, converted(spec), converted(on_cpu), 0);
+    }
+    const double bytes = double(from.bytes() + to.bytes());
+    for (const auto& [what, times] : {std::pair{"convert from double", there}, {"convert to double", back}})
+      section.print(
+          row_of(section, what, lattice->geometry().lattice(), precision, 0, columns, times, 0, bytes, bits));
   });
 }
 }  // namespace
@@ -94,8 +115,9 @@ void measure_algebra(Section& section, const std::vector<int>& extents) {
     const LatticePtr lattice = make_lattice({L, L, L, L});
     for (const int columns : {1, 12})
       for (const Precision precision : all_precisions) algebra(section, lattice, precision, columns);
-    for (const Precision precision : {Precision::single_precision, Precision::half_precision})
-      conversion(section, lattice, precision, 1);
+    for (const int columns : {1, 12})
+      for (const Precision precision : {Precision::single_precision, Precision::half_precision})
+        conversion(section, lattice, precision, columns);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "bench/gpu/cases.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/device/gpu_activity.hpp"
 #include "trellis/gauge/action.hpp"
 #include "trellis/operator/staggered.hpp"
 #include "trellis/operator/wilson.hpp"
@@ -23,6 +24,7 @@ constexpr double tolerance = 1e-9;
 
 struct Solved {
   SolveReport report;
+  cuda::Activity spent;
   std::vector<double> solution;
 };
 
@@ -37,12 +39,14 @@ Solved solve_on(const LinearOperatorPtr& A, Precision inner, int columns, bool w
   SpinorField x = SpinorField::like(b);
   (void)solve(spec, copies, x, b);
   x = SpinorField::like(b);
+  const cuda::Activity before = cuda::activity();
   const SolveReport report = solve(spec, copies, x, b);
-  return {report, wants_solution ? numbers(x) : std::vector<double>{}};
+  return {report, cuda::activity_since(before), wants_solution ? numbers(x) : std::vector<double>{}};
 }
 
 void print_solve(Section& section, const std::string& name, const Coord& lattice, Precision inner,
-                 int columns, const SolveReport& report, const std::string& bits) {
+                 int columns, const Solved& solved, const std::string& bits) {
+  const SolveReport& report = solved.report;
   section.print(Row()
                     .text("solve", name)
                     .text("lattice", to_string(lattice))
@@ -51,6 +55,9 @@ void print_solve(Section& section, const std::string& name, const Coord& lattice
                     .count("iterations", report.iterations)
                     .number("seconds", report.seconds)
                     .number("us an iteration", report.seconds / report.iterations * 1e6)
+                    .number("kernels an iteration", double(solved.spent.kernels) / report.iterations, 3)
+                    .number("waits an iteration", double(solved.spent.waits) / report.iterations, 3)
+                    .number("MB copied", double(solved.spent.copied_bytes) * 1e-6, 3)
                     .number("TF/s", report.cost.flops / report.seconds * 1e-12, 3)
                     .number("GB/s", report.cost.bytes / report.seconds * 1e-9)
                     .number("residual", report.largest_residual(), 2)
@@ -70,7 +77,7 @@ void solve_case(Section& section, const std::string& name, const Geometry& geome
     if (is_compared)
       bits = compared(section, what, gpu.solution,
                       solve_on(make(Backend::cpu), inner, columns, true).solution, 1e-6);
-    print_solve(section, name, geometry.lattice(), inner, columns, gpu.report, bits);
+    print_solve(section, name, geometry.lattice(), inner, columns, gpu, bits);
   });
 }
 }  // namespace
@@ -99,7 +106,8 @@ void measure_solves(Section& section, const std::vector<int>& extents) {
       solve_case(section, "CG, Wilson", U.geometry(), inner, 1, wilson);
     for (const Precision inner : {Precision::double_precision, Precision::single_precision})
       solve_case(section, "CG, staggered", U.geometry(), inner, 1, staggered);
-    solve_case(section, "CG, Wilson", U.geometry(), Precision::single_precision, 12, wilson);
+    for (const Precision inner : {Precision::double_precision, Precision::single_precision})
+      solve_case(section, "CG, Wilson", U.geometry(), inner, 12, wilson);
   }
 }
 

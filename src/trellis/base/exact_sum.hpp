@@ -2,11 +2,11 @@
 /// Sums of doubles that do not depend on the order or the grouping of the terms.
 ///
 /// The real line is cut into bins at the fixed powers 2^(40 j). A term is split, by rounding to the units of
-/// its own bin and of lower ones, into integer multiples of 2^(40 j), which are added exactly, bin by bin. The
-/// three bins down from that of the largest term are kept; which three depends only on the set of terms, and
-/// a part only on its term (none is in a higher bin than the term: it would count or not, by the order), so
-/// the result does too. What is dropped is below 2^-80 of the largest term. After J. Demmel and H. D. Nguyen
-/// (2015) and P. Ahrens et al. (2020), with integers in the bins and a fixed rounding constant.
+/// its own bin and of lower ones, into integer multiples of 2^(40 j), which are added exactly, bin by bin.
+/// The three bins down from that of the largest term are kept; which three depends only on the set of terms,
+/// and a part only on its term (none is in a higher bin than the term: it would count or not, by the order),
+/// so the result does too. What is dropped is below 2^-80 of the largest term. After J. Demmel and H. D.
+/// Nguyen (2015) and P. Ahrens et al. (2020), with integers in the bins and a fixed rounding constant.
 #include <cmath>
 #include <cstdint>
 

@@ -116,14 +116,26 @@ __device__ inline bool is_last_block(unsigned& blocks_done) {
   return is_last;
 }
 
-/// Leaves what `rows` rows have summed for the host, and clears them for the next launch.
-__device__ inline void finish_rows(SumInMaking* in_making, FinishedSum* finished, int rows) {
-  for (int row = int(threadIdx.x); row < rows; row += threads_per_block)
-    finished[row] = in_making[row].finished();
+/// The host may read `finished` once it sees the turn.
+__device__ inline void show_turn(FinishedSum& finished, unsigned turn) {
+  __threadfence_system();
+  *static_cast<volatile unsigned*>(&finished.turn) = turn;
+}
+
+/// Leaves what the first rows have summed for the host, and clears them for the next launch, on whatever
+/// stream it is: the host does not wait for the end of this one.
+template <int rows>
+__device__ void finish_rows(SumInMaking* in_making, FinishedSum* finished, unsigned turn) {
+  static_assert(rows <= threads_per_block);
+  const bool has_row = threadIdx.x < unsigned(rows);
+  if (has_row) finished[threadIdx.x] = in_making[threadIdx.x].finished();
   __syncthreads();
   constexpr int words = int(sizeof(SumInMaking) / sizeof(Bits));
   Bits* const all = reinterpret_cast<Bits*>(in_making);
   for (int i = int(threadIdx.x); i < rows * words; i += threads_per_block) all[i] = 0;
+  __threadfence();
+  __syncthreads();
+  if (has_row) show_turn(finished[threadIdx.x], turn);
 }
 
 template <class F, int N>
@@ -141,7 +153,8 @@ __global__ void __launch_bounds__(threads_per_block)
   SumInMaking* const rows = memory.in_making + size_t(blockIdx.y) * N;
 #pragma unroll
   for (int k = 0; k < N; ++k) add_of_block(own[k], rows[k]);
-  if (is_last_block(rows->blocks_done)) finish_rows(rows, memory.finished + size_t(blockIdx.y) * N, N);
+  if (is_last_block(rows->blocks_done))
+    finish_rows<N>(rows, memory.finished + size_t(blockIdx.y) * N, memory.turn);
 }
 
 /// sums[column * N + k] += the sum over the range of term k of f in the column, for all columns in one
@@ -181,6 +194,8 @@ __global__ void __launch_bounds__(threads_per_block)
     memory.finished->low[0] = __ldcg(&of_all);
     of_all = 0;
     memory.in_making->blocks_done = 0;
+    __threadfence();
+    show_turn(*memory.finished, memory.turn);
   }
 }
 

@@ -91,12 +91,13 @@ struct PartialSum {
   }
 };
 
-/// What a sum leaves for the host.
+/// What a sum leaves for the host, in memory of the host.
 struct FinishedSum {
   Bits low[exact_sum_bins];
   long long high[exact_sum_bins];
   int top;
   unsigned flags;
+  unsigned turn;  ///< of the launch that wrote it, after all else
 
   ExactSum value() const {
     ExactSum sum;
@@ -131,7 +132,7 @@ struct SumInMaking {
     if (sum.flags != no_flags) set_bits(flags, sum.flags);
   }
   TRELLIS_SITE_FN FinishedSum finished() const {
-    FinishedSum sum;
+    FinishedSum sum{};
     sum.top = ExactSum::lowest + int(read(top_above_lowest));
     sum.flags = read(flags);
     for (int k = 0; k < exact_sum_bins; ++k) {
@@ -178,6 +179,7 @@ inline int blocks_of_sum(int count, int threads) {
 struct SumMemory {
   SumInMaking* in_making = nullptr;
   FinishedSum* finished = nullptr;  ///< the device writes, the host reads
+  unsigned turn = 0;                ///< of this launch; never 0
 };
 SumMemory sum_memory(int rows);
 /// Waits for the launch, then sums[row].merge(row) for all rows.
