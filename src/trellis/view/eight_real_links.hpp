@@ -112,7 +112,7 @@ class LinkRows<Array, 8> {
  private:
   TRELLIS_SITE_FN static Reals8<Real> load(const Array& array, int block, int mu) {
     Reals8<Real> q;
-    array.load(block, mu, q.r);
+    array.template load<Access::constant>(block, mu, q.r);
     return q;
   }
   /// z - third q

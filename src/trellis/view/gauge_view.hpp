@@ -34,7 +34,7 @@ class GaugeView {
   /// Returns the neighbour of p in direction mu, for the step +1 or -1.
   TRELLIS_SITE_FN Position step(Position p, int mu, int step) const {
     const int leg = 2 * mu + (step > 0 ? 0 : 1);
-    const int32_t entry = tables_.neighbours[size_t(p.block) * 8 + leg];
+    const int32_t entry = table_entry<Layout>(tables_.neighbours, p.block, leg);
     if (W > 1 && (entry & 1)) p.shift = tables_.shift_sums[p.shift * W + tables_.shift[leg]];
     p.block = entry >> 1;
     return p;

@@ -27,7 +27,8 @@ class UnitaryRows {
  private:
   template <int k>
   TRELLIS_SITE_FN Complex<Real> number() const {
-    return {array_.component(block_, mu_, 2 * k, Real(1)), array_.component(block_, mu_, 2 * k + 1, Real(1))};
+    return {array_.template component<2 * k>(block_, mu_, Real(1)),
+            array_.template component<2 * k + 1>(block_, mu_, Real(1))};
   }
   const Array& array_;
   int block_, mu_;

@@ -4,7 +4,7 @@
 #include "trellis/algebra/complex.hpp"
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/algebra/unroll.hpp"
-#include "trellis/view/layout.hpp"
+#include "trellis/view/vector_access.hpp"
 
 namespace trellis {
 
@@ -27,7 +27,7 @@ class HopStencilView {
   explicit HopStencilView(const RawHopStencil& raw) : raw_{raw} {}
 
   TRELLIS_SITE_FN HopNeighbour neighbour(int block, int leg) const {
-    const int32_t entry = raw_.table[size_t(block) * 8 + leg];
+    const int32_t entry = table_entry<Layout>(raw_.table, block, leg);
     return {entry >> 3, (entry >> 1) & 3, (entry & 7) == 0, (entry & 1) != 0};
   }
   /// Moves the lanes of an object that consists of reals in a row.
@@ -62,16 +62,23 @@ class PhaseView {
   explicit PhaseView(const RawPhases& raw) : index_{raw.index}, rows_{static_cast<const Scalar*>(raw.rows)} {}
 
   TRELLIS_SITE_FN const Scalar* row(int block, int leg) const {
-    return rows_ + size_t(index_[size_t(block) * 8 + leg]) * (2 * W);
+    return rows_ + size_t(table_entry<Layout>(index_, block, leg)) * (2 * W);
   }
-  TRELLIS_SITE_FN static Real real_part(const Scalar* row) { return load_real<Real>(row); }
-  TRELLIS_SITE_FN static Real imaginary_part(const Scalar* row) { return load_real<Real>(row + W); }
+  TRELLIS_SITE_FN static Real real_part(const Scalar* row) { return part<0>(row); }
+  TRELLIS_SITE_FN static Real imaginary_part(const Scalar* row) { return part<1>(row); }
   TRELLIS_SITE_FN Complex<Real> phase(int block, int leg) const {
     const Scalar* r = row(block, leg);
     return {real_part(r), imaginary_part(r)};
   }
 
  private:
+  template <int k>
+  TRELLIS_SITE_FN static Real part(const Scalar* row) {
+    if constexpr (std::is_base_of_v<GpuLayout, Layout>)
+      return ElementVector<Scalar, 2>::template load<Access::constant>(row).template get<k>();
+    else
+      return load_real<Real>(row + k * W);
+  }
   const int32_t* index_ = nullptr;
   const Scalar* rows_ = nullptr;
 };

@@ -62,7 +62,7 @@ class IntegerRows {
     if constexpr (i == 1) return second_ = read<1>();
     ColorPairs<Pair> third = third_row(first_, second_);
     if constexpr (N == 14) {
-      const Pair d = array_.pair(block_, mu_, 6), round(rounding_term);
+      const Pair d = array_.template pair<6>(block_, mu_), round(rounding_term);
       unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA {
         third.c[j] = link_pair(ComplexSum<Pair>{add_products(round, conjugate_pair(d), third.c[j]),
                                                 add_products(round, swap_pair(d), third.c[j])});
@@ -81,8 +81,8 @@ class IntegerRows {
  private:
   template <int i>
   TRELLIS_SITE_FN ColorPairs<Pair> read() const {
-    return {array_.pair(block_, mu_, 3 * i), array_.pair(block_, mu_, 3 * i + 1),
-            array_.pair(block_, mu_, 3 * i + 2)};
+    return {array_.template pair<3 * i>(block_, mu_), array_.template pair<3 * i + 1>(block_, mu_),
+            array_.template pair<3 * i + 2>(block_, mu_)};
   }
   const Array& array_;
   int block_, mu_;
@@ -142,7 +142,7 @@ template <class Layout, class Storage>
 TRELLIS_SITE_FN auto integer_vector(const ColorVectorView<Layout, Storage>& in, int block, int slot) {
   using Array = typename ColorVectorView<Layout, Storage>::Array;
   IntegerVector<typename Array::Real, typename Array::Pair> r;
-  unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA { r.v.c[c] = in.array().pair(block, slot, c); });
+  unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA { r.v.c[c] = in.array().template pair<c>(block, slot); });
   r.unit = in.array().load_unit(block, slot);
   return r;
 }
@@ -191,7 +191,7 @@ TRELLIS_SITE_FN auto projected_integers(const SpinorView<Layout, Storage>& in, i
   IntegerHalfSpinor<typename Array::Real, Pair> h;
   unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
     Pair psi[Ns], p[2];
-    unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { psi[s] = in.array().pair(block, slot, 3 * s + c); });
+    unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { psi[s] = in.array().template pair<3 * s + c>(block, slot); });
     project_pairs<mu, plus>(p, psi);
     h.s[0].c[c] = p[0];
     h.s[1].c[c] = p[1];

@@ -29,7 +29,7 @@ TRELLIS_SITE_FN size_t cpu_component_offset(int component, int lane, int lanes) 
 
 /// GPU: one thread per site, sites in groups of 32 (a warp), 16-byte loads:
 /// [group][slot][component / G][site % 32][component % G], G = 16 / sizeof(real); what is left over of the
-/// components forms a last, narrower group.
+/// components forms narrower vectors, of G / 2, G / 4 ... 1 of them, each where its bit of the number is set.
 struct GpuLayout {
   static constexpr int lanes = 1;
   static constexpr int warp = 32;
@@ -42,14 +42,28 @@ struct CudaLayout : GpuLayout {};
 template <class Element>
 inline constexpr int gpu_vector_length = 16 / int(sizeof(Element));
 
+/// The components of a site that lie side by side in the GPU layout, which one load or store moves.
+struct GpuVector {
+  int first, length;
+};
+/// Returns the vector of a component: 16 bytes of them, or a half, a quarter ... of what is left over.
+TRELLIS_SITE_FN constexpr GpuVector gpu_vector_of(int component, int components, int vector_length) {
+  int first = components - components % vector_length;
+  if (component < first) return {component - component % vector_length, vector_length};
+  int length = vector_length / 2;
+  for (; length > 1; length /= 2) {
+    if ((components & length) == 0) continue;
+    if (component < first + length) break;
+    first += length;
+  }
+  return {first, length};
+}
+
 /// Returns the offset of a component in the GPU layout, in elements, counted from the (group, slot) origin.
-TRELLIS_SITE_FN size_t gpu_component_offset(int component, int components, int lane, int vector_length) {
-  const int whole = components - components % vector_length;
-  if (component < whole)
-    return size_t(component - component % vector_length) * GpuLayout::warp + size_t(lane) * vector_length +
-           component % vector_length;
-  const int rest = components - whole;
-  return size_t(whole) * GpuLayout::warp + size_t(lane) * rest + (component - whole);
+TRELLIS_SITE_FN constexpr size_t gpu_component_offset(int component, int components, int lane,
+                                                      int vector_length) {
+  const GpuVector v = gpu_vector_of(component, components, vector_length);
+  return size_t(v.first) * GpuLayout::warp + size_t(lane) * v.length + (component - v.first);
 }
 
 }  // namespace trellis

@@ -3,10 +3,12 @@
 /// storage. Copies of it are passed by value to kernels; it owns nothing.
 #include <type_traits>
 
+#include "trellis/algebra/complex.hpp"
 #include "trellis/algebra/fixed_point.hpp"
 #include "trellis/algebra/float16.hpp"
 #include "trellis/algebra/unroll.hpp"
 #include "trellis/view/layout.hpp"
+#include "trellis/view/vector_access.hpp"
 
 namespace trellis {
 
@@ -73,12 +75,21 @@ class SiteArray {
   /// It holds two stored components of a site (algebra/fixed_point.hpp).
   using Pair = typename PairOf<Real>::type;
 
-  /// r[i] = component i of the site.
+  /// r[i] = component i of the site. Fields that no thread writes while the kernel runs are read with
+  /// Access::constant, which GPUs are free to reorder.
+  template <Access access = Access::in_place>
   TRELLIS_SITE_FN void load(int block, int slot, Real (&r)[N]) const {
     if constexpr (is_half) {
-      load_stored(block, slot, r);
+      load_stored<access>(block, slot, r);
       const Real unit = load_unit(block, slot);
       unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = unit * r[i]; });
+    } else if constexpr (is_gpu) {
+      const Element* p = origin(block, slot);
+      for_each_vector([&](auto first, auto length) TRELLIS_INLINE_LAMBDA {
+        const auto v = ElementVector<Element, length>::template load<access>(p + offset(block, first));
+        unroll<length>([&](auto i)
+                           TRELLIS_INLINE_LAMBDA { r[first + i] = Scalar(v.template get<i>()); });
+      });
     } else {
       const Element* p = origin(block, slot);
       unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = load_real<Real>(p + offset(block, i)); });
@@ -86,8 +97,16 @@ class SiteArray {
   }
 
   /// The same without the site's scale: load() is load_unit() times this.
+  template <Access access = Access::in_place>
   TRELLIS_SITE_FN void load_stored(int block, int slot, Real (&r)[N]) const {
-    if constexpr (is_half) {
+    if constexpr (is_half && is_gpu) {
+      static_assert(N % 2 == 0);
+      const Element* p = origin(block, slot);
+      for_each_vector([&](auto first, auto length) TRELLIS_INLINE_LAMBDA {
+        const auto v = ElementVector<Element, length>::template load<access>(p + offset(block, first));
+        unroll<length>([&](auto i) TRELLIS_INLINE_LAMBDA { r[first + i] = Real(v.template get<i>()); });
+      });
+    } else if constexpr (is_half) {
       static_assert(N % 2 == 0);
       unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
         const Pair a = pair(block, slot, k);
@@ -95,7 +114,7 @@ class SiteArray {
         r[2 * k + 1] = integer_to_float(pair_im(a), static_cast<Real*>(nullptr));
       });
     } else {
-      load(block, slot, r);
+      load<access>(block, slot, r);
     }
   }
 
@@ -106,7 +125,21 @@ class SiteArray {
     else
       return Real(1);
   }
-  /// Returns component i of the site; `unit` comes from load_unit().
+  /// Returns component i of the site; `unit` comes from load_unit(). No thread writes the field while the
+  /// kernel runs, but for the components of this site after all that depends on them.
+  template <int i>
+  TRELLIS_SITE_FN Real component(int block, int slot, const Real& unit) const {
+    if constexpr (is_half) {
+      const Pair a = pair<i / 2>(block, slot);
+      return unit * integer_to_float(i % 2 == 0 ? pair_re(a) : pair_im(a), static_cast<Real*>(nullptr));
+    } else if constexpr (is_gpu) {
+      constexpr GpuVector v = gpu_vector_of(i, N, vector_length);
+      return Scalar(load_vector<v.first>(block, slot).template get<i - v.first>());
+    } else {
+      return load_real<Real>(origin(block, slot) + offset(block, i));
+    }
+  }
+  /// The same where i is known at run time only: GPUs load a single number, of any field.
   TRELLIS_SITE_FN Real component(int block, int slot, int i, const Real& unit) const {
     if constexpr (is_half) {
       const Pair a = pair(block, slot, i / 2);
@@ -116,7 +149,33 @@ class SiteArray {
     }
   }
 
-  /// Returns the integers behind components 2 k and 2 k + 1 in 16-bit fixed point.
+  /// Returns components 2 k and 2 k + 1 as a complex number, where k may be known at run time only; `unit`
+  /// comes from load_unit(). @pre N is even
+  template <Access access = Access::in_place>
+  TRELLIS_SITE_FN Complex<Real> number(int block, int slot, int k, const Real& unit) const {
+    static_assert(N % 2 == 0);
+    if constexpr (is_gpu) {
+      const auto v = ElementVector<Element, 2>::template load<access>(origin(block, slot) + offset(block, 2 * k));
+      const Scalar re = Scalar(v.template get<0>()), im = Scalar(v.template get<1>());
+      if constexpr (is_half) return {unit * re, unit * im};
+      return {re, im};
+    } else {
+      return {component(block, slot, 2 * k, unit), component(block, slot, 2 * k + 1, unit)};
+    }
+  }
+
+  /// Returns the integers behind components 2 k and 2 k + 1 in 16-bit fixed point, of a field like that of
+  /// component<i>().
+  template <int k>
+  TRELLIS_SITE_FN Pair pair(int block, int slot) const {
+    if constexpr (is_gpu) {
+      constexpr GpuVector v = gpu_vector_of(2 * k, N, vector_length);
+      return Pair(load_vector<v.first>(block, slot).template pair<k - v.first / 2>());
+    } else {
+      return pair(block, slot, k);
+    }
+  }
+  /// The same where k is known at run time only.
   TRELLIS_SITE_FN Pair pair(int block, int slot, int k) const {
     const Element* p = origin(block, slot);
     if constexpr (is_gpu)
@@ -127,16 +186,24 @@ class SiteArray {
 
   TRELLIS_SITE_FN void store(int block, int slot, const Real (&r)[N]) const {
     Element* p = origin(block, slot);
-    if constexpr (is_half) {
+    if constexpr (is_gpu) {
+      [[maybe_unused]] Real inverse(Scalar(1));
+      if constexpr (is_half) inverse = store_scale(block, slot, r);
+      for_each_vector([&](auto first, auto length) TRELLIS_INLINE_LAMBDA {
+        ElementVector<Element, length> v;
+        unroll<length>([&](auto i) TRELLIS_INLINE_LAMBDA {
+          if constexpr (is_half)
+            v.template set<i>(Element(nearest_integer(inverse * r[first + i])));
+          else
+            v.template set<i>(Element(r[first + i]));
+        });
+        v.store(p + offset(block, first));
+      });
+    } else if constexpr (is_half) {
       const Real inverse = store_scale(block, slot, r);
       unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
         const Pair re = nearest_integer(inverse * r[2 * k]), im = nearest_integer(inverse * r[2 * k + 1]);
-        if constexpr (is_gpu) {
-          p[offset(block, 2 * k)] = Element(re);
-          p[offset(block, 2 * k + 1)] = Element(im);
-        } else {
-          store_pair(p + size_t(k) * (2 * W), pack_pair(re, im));
-        }
+        store_pair(p + size_t(k) * (2 * W), pack_pair(re, im));
       });
     } else {
       unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { store_real(p + offset(block, i), r[i]); });
@@ -166,6 +233,34 @@ class SiteArray {
   TRELLIS_SITE_FN const Element* origin_address(int block, int slot) const { return origin(block, slot); }
 
  private:
+  static constexpr int vector_length = gpu_vector_length<Element>;
+
+  /// Returns the first component of vector k of the GPU layout.
+  TRELLIS_SITE_FN static constexpr int vector_begin(int k) {
+    int first = 0;
+    for (; k > 0; --k) first += gpu_vector_of(first, N, vector_length).length;
+    return first;
+  }
+  TRELLIS_SITE_FN static constexpr int vector_count() {
+    int count = 0;
+    for (int first = 0; first < N; ++count) first += gpu_vector_of(first, N, vector_length).length;
+    return count;
+  }
+  /// f(first component, components) of the vectors of a site, both as std::integral_constant.
+  template <class F>
+  TRELLIS_SITE_FN static void for_each_vector(const F& f) {
+    unroll<vector_count()>([&](auto k) TRELLIS_INLINE_LAMBDA {
+      constexpr int first = vector_begin(k);
+      f(std::integral_constant<int, first>{},
+        std::integral_constant<int, gpu_vector_of(first, N, vector_length).length>{});
+    });
+  }
+  template <int first>
+  TRELLIS_SITE_FN auto load_vector(int block, int slot) const {
+    return ElementVector<Element, gpu_vector_of(first, N, vector_length).length>::template load<
+        Access::constant>(origin(block, slot) + offset(block, first));
+  }
+
   TRELLIS_SITE_FN Element* origin(int block, int slot) const {
     if constexpr (is_gpu)
       return data_ + (size_t(block / GpuLayout::warp) * slots_ + slot) * (N * GpuLayout::warp);

@@ -73,17 +73,47 @@ class SiteElements {
     else
       return stored(block, slot, i);
   }
+  /// r = components i (even) and i + 1 as they are stored, 0 where the site has no component i + 1.
+  template <Access access = Access::in_place>
+  TRELLIS_SITE_FN void stored_pair(int block, int slot, int i, Real (&r)[2]) const {
+    if (i + 1 == reals_) {
+      r[0] = stored(block, slot, i);
+      r[1] = Real(Scalar(0));
+    } else if constexpr (is_gpu) {
+      const auto v = ElementVector<Element, 2>::template load<access>(element(block, 0, slot, i));
+      r[0] = Scalar(v.template get<0>());
+      r[1] = Scalar(v.template get<1>());
+    } else {
+      r[0] = stored(block, slot, i);
+      r[1] = stored(block, slot, i + 1);
+    }
+  }
+  /// The same in units of the field; `unit` from unit().
+  template <Access access = Access::in_place>
+  TRELLIS_SITE_FN void load_pair(int block, int slot, int i, const Real& unit, Real (&r)[2]) const {
+    stored_pair<access>(block, slot, i, r);
+    if constexpr (is_half) {
+      r[0] = unit * r[0];
+      r[1] = unit * r[1];
+    }
+  }
   /// Stores components i (even) and, where the site has one more, i + 1; `inverse` from store_scale().
   TRELLIS_SITE_FN void store(int block, int slot, int i, const Real (&r)[2], const Real& inverse) const {
     const bool has_two = i + 1 < reals_;
-    if constexpr (is_half) {
-      const auto re = nearest_integer(inverse * r[0]), im = nearest_integer(inverse * r[1]);
-      if constexpr (is_gpu) {
-        *element(block, 0, slot, i) = Element(re);
-        if (has_two) *element(block, 0, slot, i + 1) = Element(im);
-      } else {
-        store_pair(element(block, 0, slot, i), pack_pair(re, im));
+    if constexpr (is_gpu) {
+      Element e[2];
+      for (int k = 0; k < 2; ++k) e[k] = rounded(r[k], inverse);
+      if (!has_two) {
+        *element(block, 0, slot, i) = e[0];
+        return;
       }
+      ElementVector<Element, 2> v;
+      v.template set<0>(e[0]);
+      v.template set<1>(e[1]);
+      v.store(element(block, 0, slot, i));
+    } else if constexpr (is_half) {
+      const auto re = nearest_integer(inverse * r[0]), im = nearest_integer(inverse * r[1]);
+      store_pair(element(block, 0, slot, i), pack_pair(re, im));
     } else {
       store_real(element(block, 0, slot, i), r[0]);
       if (has_two) store_real(element(block, 0, slot, i + 1), r[1]);
@@ -101,8 +131,14 @@ class SiteElements {
 
  private:
   using Pair = typename PairOf<Real>::type;
+  TRELLIS_SITE_FN static Element rounded(const Real& x, const Real& inverse) {
+    if constexpr (is_half)
+      return Element(nearest_integer(inverse * x));
+    else
+      return Element(x);
+  }
   TRELLIS_SITE_FN Pair pair(int block, int slot, int k) const {
-    return load_pair(element(block, 0, slot, 2 * k), static_cast<Pair*>(nullptr));
+    return trellis::load_pair(element(block, 0, slot, 2 * k), static_cast<Pair*>(nullptr));
   }
   TRELLIS_SITE_FN static Pair half_of_pair(const Pair& a, int i) {
     return i % 2 == 0 ? pair_re(a) : pair_im(a);

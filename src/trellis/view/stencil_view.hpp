@@ -2,7 +2,7 @@
 /// The nearest-neighbour table as a kernel sees it, with the fermion boundary phases.
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/algebra/unroll.hpp"
-#include "trellis/view/layout.hpp"
+#include "trellis/view/vector_access.hpp"
 
 namespace trellis {
 
@@ -44,7 +44,7 @@ class StencilView {
   }
 
   TRELLIS_SITE_FN Neighbour neighbour(int block, int leg) const {
-    const int32_t entry = table_[size_t(block) * 8 + leg];
+    const int32_t entry = table_entry<Layout, 4>(table_, block, leg);
     return {index_of(entry), (((entry & 3) | 4) & special_[leg]) == 0, is_ghost(entry), (entry & 1) != 0};
   }
   /// An entry of the table says by itself: the block of the neighbour or of the ghost, and which it is.

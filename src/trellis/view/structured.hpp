@@ -7,11 +7,11 @@
 namespace trellis {
 
 /// Loads and stores a struct that consists of N reals in a row.
-template <class Object, class Array, class R, int N>
+template <class Object, class Array, class R, int N, Access access = Access::in_place>
 TRELLIS_SITE_FN Object load_object(const Array& array, int block, int slot) {
   static_assert(sizeof(Object) == N * sizeof(R));
   Object object;
-  array.load(block, slot, reinterpret_cast<R(&)[N]>(object));
+  array.template load<access>(block, slot, reinterpret_cast<R(&)[N]>(object));
   return object;
 }
 template <class Object, class Array, class R, int N>
@@ -32,8 +32,9 @@ class ObjectView {
   ObjectView() = default;
   explicit ObjectView(const RawField& raw) : array_{raw} {}
   TRELLIS_SITE_FN bool is_null() const { return array_.is_null(); }
+  template <Access access = Access::in_place>
   TRELLIS_SITE_FN Value load(int block, int slot) const {
-    return load_object<Value, Array, Real, N>(array_, block, slot);
+    return load_object<Value, Array, Real, N, access>(array_, block, slot);
   }
   TRELLIS_SITE_FN void store(int block, int slot, const Value& value) const {
     store_object<Value, Array, Real, N>(array_, block, slot, value);
@@ -62,8 +63,9 @@ class SpinorView : public ObjectView<Layout, Storage, Spinor, 24> {
     static_assert(!Array::is_half);
     SpinColumn<Real> column;
     unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA {
-      column.s[s] = {this->array().component(block, slot, 6 * s + 2 * colour, Real(1)),
-                     this->array().component(block, slot, 6 * s + 2 * colour + 1, Real(1))};
+      constexpr int k = 6 * s + 2 * colour;
+      column.s[s] = {this->array().template component<k>(block, slot, Real(1)),
+                     this->array().template component<k + 1>(block, slot, Real(1))};
     });
     return project<mu>(column, Real(sign), Real(-sign));
   }
@@ -99,7 +101,8 @@ class LinkRows {
     ColorRow<Real> r;
     unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA {
       constexpr int k = 6 * i + 2 * j;
-      r.c[j] = {array_.component(block_, mu_, k, Real(1)), array_.component(block_, mu_, k + 1, Real(1))};
+      r.c[j] = {array_.template component<k>(block_, mu_, Real(1)),
+                array_.template component<k + 1>(block_, mu_, Real(1))};
     });
     return r;
   }

@@ -21,8 +21,8 @@ class PropagatorView {
       const int slot = 3 * source + b;
       const auto unit = array_.load_unit(site, slot);
       unroll<Nc>([&](auto a) TRELLIS_INLINE_LAMBDA {
-        m.e[a][b] = {convert_real<double>(array_.component(site, slot, 6 * sink + 2 * a, unit)),
-                     convert_real<double>(array_.component(site, slot, 6 * sink + 2 * a + 1, unit))};
+        const auto z = array_.template number<Access::constant>(site, slot, 3 * sink + a, unit);
+        m.e[a][b] = {convert_real<double>(z.re), convert_real<double>(z.im)};
       });
     });
     return m;

@@ -11,7 +11,7 @@ TRELLIS_SITE_FN auto link_ready(const ColorVectorView<Layout, Storage>& in, int 
   if constexpr (ColorVectorView<Layout, Storage>::Array::is_half)
     return integer_vector(in, block, slot);
   else
-    return in.load(block, slot);
+    return in.template load<Access::constant>(block, slot);
 }
 
 /// It goes through ghosts as the six reals of a vector; fixed point as three pairs and the unit.

@@ -198,8 +198,8 @@ class WilsonHop {
     } else {
       const Real unit = x_.load_unit(block, slot), a(x_re_);
       unroll<Ns * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        const Complex<Real> x = {x_.array().component(block, slot, 2 * k, unit),
-                                 x_.array().component(block, slot, 2 * k + 1, unit)};
+        const Complex<Real> x = {x_.array().template component<2 * k>(block, slot, unit),
+                                 x_.array().template component<2 * k + 1>(block, slot, unit)};
         const Complex<Real>& h = sum.s[k / Nc].c[k % Nc];
         result.s[k / Nc].c[k % Nc] = {fma(a, x.re, hop * h.re), fma(a, x.im, hop * h.im)};
       });

@@ -182,16 +182,18 @@ class StoutChainStaples {
     return m;
   }
   TRELLIS_SITE_FN Antihermitian antihermitian(const Array& array, Position x, int mu) const {
-    const auto component = [&](int i) TRELLIS_INLINE_LAMBDA {
-      Real r = array.component(x.block, mu, i, Real(1));
+    const auto component = [&](auto i) TRELLIS_INLINE_LAMBDA {
+      Real r = array.template component<i>(x.block, mu, Real(1));
       move_lanes(r, x.shift);
       return r;
     };
     Antihermitian m;
     unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
-      m.diagonal[i] = component(8 * i + 1);
+      m.diagonal[i] = component(std::integral_constant<int, 8 * i + 1>{});
       unroll<i>([&](auto j) TRELLIS_INLINE_LAMBDA {
-        m.below[i + j - 1] = {component(2 * (Nc * i + j)), component(2 * (Nc * i + j) + 1)};
+        constexpr int k = 2 * (Nc * i + j);
+        m.below[i + j - 1] = {component(std::integral_constant<int, k>{}),
+                              component(std::integral_constant<int, k + 1>{})};
       });
     });
     return m;

@@ -24,7 +24,7 @@ struct AnyReals {
     const Real b_re = has_y ? Scalar(b[0]) : Scalar(0), b_im = has_y ? Scalar(b[1]) : Scalar(0);
     const auto value = [&](int i, Real(&r)[2]) TRELLIS_INLINE_LAMBDA {
       Real u[2], v[2];
-      load_pair_of(x, block, slot, i, x_unit, u);
+      x.load_pair(block, slot, i, x_unit, u);
       if constexpr (is_complex) {
         r[0] = fnma(a_im, u[1], a_re * u[0]);
         r[1] = fma(a_im, u[0], a_re * u[1]);
@@ -33,7 +33,7 @@ struct AnyReals {
         r[1] = a_re * u[1];
       }
       if (!has_y) return;
-      load_pair_of(y, block, slot, i, y_unit, v);
+      y.load_pair(block, slot, i, y_unit, v);
       if constexpr (is_complex) {
         r[0] = fnma(b_im, v[1], fma(b_re, v[0], r[0]));
         r[1] = fma(b_im, v[0], fma(b_re, v[1], r[1]));
@@ -48,9 +48,13 @@ struct AnyReals {
   /// |x|^2 at a site, of what is stored: in double, in the order of the components.
   TRELLIS_SITE_FN static Term norm_term(const Elements& x, int block, int slot) {
     Term sum(0.0);
-    for (int i = 0; i < x.reals(); ++i) {
-      const Term t = convert_real<double>(x.stored(block, slot, i));
-      sum = fma(t, t, sum);
+    for (int i = 0; i < x.reals(); i += 2) {
+      Real r[2];
+      x.stored_pair(block, slot, i, r);
+      for (int k = 0; k < 2 && i + k < x.reals(); ++k) {
+        const Term t = convert_real<double>(r[k]);
+        sum = fma(t, t, sum);
+      }
     }
     if constexpr (!Elements::is_half) return sum;
     const Term unit = convert_real<double>(x.unit(block, slot));
@@ -62,12 +66,15 @@ struct AnyReals {
                                        Term& im) {
     re = im = Term(0.0);
     const bool is_complex = x.reals() % 2 == 0;
-    for (int i = 0; i < x.reals(); ++i) {
-      const Term u = convert_real<double>(x.stored(block, slot, i));
-      re = fma(u, convert_real<double>(y.stored(block, slot, i)), re);
-      if (!is_complex) continue;
-      const Term other = convert_real<double>(y.stored(block, slot, i ^ 1));
-      im = i % 2 == 0 ? fma(u, other, im) : fnma(u, other, im);
+    for (int i = 0; i < x.reals(); i += 2) {
+      Real r[2], s[2];
+      x.stored_pair(block, slot, i, r);
+      y.stored_pair(block, slot, i, s);
+      const Term u[2] = {convert_real<double>(r[0]), convert_real<double>(r[1])};
+      const Term v[2] = {convert_real<double>(s[0]), convert_real<double>(s[1])};
+      re = fma(u[0], v[0], re);
+      if (i + 1 < x.reals()) re = fma(u[1], v[1], re);
+      if (is_complex) im = fnma(u[1], v[0], fma(u[0], v[1], im));
     }
     if constexpr (Elements::is_half) {
       const Term unit = convert_real<double>(x.unit(block, slot)) * convert_real<double>(y.unit(block, slot));
@@ -82,25 +89,19 @@ struct AnyReals {
     const Real x_unit = x.unit(block, slot), r_unit = r.unit(block, slot), p_unit = p.unit(block, slot);
     store_all(x, block, slot, [&](int i, Real(&value)[2]) TRELLIS_INLINE_LAMBDA {
       Real v[2];
-      load_pair_of(x, block, slot, i, x_unit, value);
-      load_pair_of(p, block, slot, i, p_unit, v);
+      x.load_pair(block, slot, i, x_unit, value);
+      p.load_pair(block, slot, i, p_unit, v);
       for (int k = 0; k < 2; ++k) value[k] = fma(Real(alpha), v[k], value[k]);
     });
     store_all(p, block, slot, [&](int i, Real(&value)[2]) TRELLIS_INLINE_LAMBDA {
       Real u[2];
-      load_pair_of(p, block, slot, i, p_unit, value);
-      load_pair_of(r, block, slot, i, r_unit, u);
+      p.load_pair(block, slot, i, p_unit, value);
+      r.load_pair(block, slot, i, r_unit, u);
       for (int k = 0; k < 2; ++k) value[k] = fma(Real(beta), value[k], u[k]);
     });
   }
 
  private:
-  /// Components i and i + 1; 0 for the second where the site ends.
-  TRELLIS_SITE_FN static void load_pair_of(const Elements& x, int block, int slot, int i, const Real& unit,
-                                           Real (&r)[2]) {
-    r[0] = x.load(block, slot, i, unit);
-    r[1] = i + 1 < x.reals() ? x.load(block, slot, i + 1, unit) : Real(Scalar(0));
-  }
   template <class Value>
   TRELLIS_SITE_FN static void store_all(const Elements& out, int block, int slot, const Value& value) {
     Real largest(Scalar(0)), r[2];

@@ -114,8 +114,8 @@ class AggregateProducts {
   TRELLIS_SITE_FN Complex<Real> load(const Array& field, int block, int column, int component) const {
     if (column >= vectors_) column = vectors_ - 1;
     const typename Array::Real unit = field.load_unit(block, column);
-    return {convert_real<Term>(field.component(block, column, 2 * component, unit)),
-            convert_real<Term>(field.component(block, column, 2 * component + 1, unit))};
+    const auto z = field.template number<Access::constant>(block, column, component, unit);
+    return {convert_real<Term>(z.re), convert_real<Term>(z.im)};
   }
   static TRELLIS_SITE_FN void turn(Sums& sum, const Complex<Term>& phase) {
     const Complex<Real> factor{Real(phase.re), Real(phase.im)};
@@ -188,8 +188,7 @@ class MixColumns {
     for (int k = 0; k < 2 * half_components; ++k) {
       Complex<Real> old[most_vectors];
       for (int j = 0; j < vectors_; ++j)
-        old[j] = {field_.component(block, j, 2 * k, Real(Scalar(1))),
-                  field_.component(block, j, 2 * k + 1, Real(Scalar(1)))};
+        old[j] = field_.number(block, j, k, Real(Scalar(1)));
       const Scalar* matrix =
           matrix_ + 2 * (size_t(group_of_[block]) * 2 + size_t(k / half_components)) * n * n * Layout::lanes;
       for (int j = 0; j < vectors_; ++j) {

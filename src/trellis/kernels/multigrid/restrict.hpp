@@ -58,14 +58,15 @@ class Restrict {
   TRELLIS_SITE_FN void add_site(int group, int block, int parity, int j, bool is_first) const {
     const Array& in = in_[parity];
     Real p[24];
-    columns_[parity].load_stored(block, j, p);
+    columns_[parity].template load_stored<Access::constant>(block, j, p);
     const Real scale = convert_real<Scalar>(columns_[parity].load_unit(block, j));
     for (int r = 0; r < rhs_; ++r) {
       const Real unit = in.load_unit(block, r);
       Complex<Real> sum[chiralities];
       unroll<chiralities>([&](auto s) TRELLIS_INLINE_LAMBDA { sum[s] = {Real(Scalar(0)), Real(Scalar(0))}; });
       unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        const Complex<Real> psi{in.component(block, r, 2 * k, unit), in.component(block, r, 2 * k + 1, unit)};
+        const Complex<Real> psi{in.template component<2 * k>(block, r, unit),
+                                in.template component<2 * k + 1>(block, r, unit)};
         conj_mul_add(sum[k / half_components], Complex<Real>{p[2 * k], p[2 * k + 1]}, psi);
       });
       unroll<chiralities>([&](auto s)
@@ -130,7 +131,7 @@ class Prolong {
         c[s] = {scale * load_real<Real>(p), scale * load_real<Real>(p + Layout::lanes)};
       });
       unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        mul_add(sum[k], stored_number(block, j, k), c[k / half_components]);
+        mul_add(sum[k], stored_number<k>(block, j), c[k / half_components]);
       });
     }
     out_.store(block, r, reinterpret_cast<const Real(&)[24]>(sum));
@@ -138,14 +139,16 @@ class Prolong {
 
  private:
   /// Complex number k of column j, without the scale of the site.
-  TRELLIS_SITE_FN Complex<Real> stored_number(int block, int j, int k) const {
+  template <int k>
+  TRELLIS_SITE_FN Complex<Real> stored_number(int block, int j) const {
     if constexpr (Columns::is_half) {
-      const typename Columns::Pair a = columns_.pair(block, j, k);
+      const typename Columns::Pair a = columns_.template pair<k>(block, j);
       return {integer_to_float(pair_re(a), static_cast<Real*>(nullptr)),
               integer_to_float(pair_im(a), static_cast<Real*>(nullptr))};
     } else {
       const Real one(Scalar(1));
-      return {columns_.component(block, j, 2 * k, one), columns_.component(block, j, 2 * k + 1, one)};
+      return {columns_.template component<2 * k>(block, j, one),
+              columns_.template component<2 * k + 1>(block, j, one)};
     }
   }
 

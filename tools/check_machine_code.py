@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Compare the machine code of all CUDA kernels with tools/machine_code.txt, and fail where it has become worse.
+
+usage: tools/check_machine_code.py [BUILD FOLDER] [--renew]
+
+It reads registers, instructions, accesses to local memory (spills, and arrays that are no registers) and the
+width of all loads and stores out of the objects, so it needs no GPU. The table has one line for a family of
+kernels: a functor and its storage. --renew writes it anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "tools" / "machine_code.txt"
+ARCHITECTURE = "sm_90"
+
+# How much a number of a family may grow before it counts: another release of the compiler moves a little.
+GROWTH = 0.08
+MORE_REGISTERS = 16
+
+FUNCTION = re.compile(r"^\s*Function : (\S+)", re.MULTILINE)
+INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)", re.MULTILINE)
+RESOURCES = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+)")
+
+
+@dataclass(frozen=True)
+class Family:
+    """Numbers of the kernels of a family: of the worst of them, and of accesses to memory in all together."""
+
+    kernels: int
+    registers: int
+    stack: int
+    instructions: int
+    local: int
+    wide: int  # loads and stores of 16 bytes
+    half: int  # of 8
+    narrow: int  # of 4 and less
+
+    @property
+    def accesses(self) -> int:
+        return self.wide + self.half + self.narrow
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str
+    registers: int
+    stack: int
+    instructions: int
+    local: int
+    widths: tuple[int, int, int]
+
+
+def width_of(opcode: str) -> int:
+    """Bytes that a load or store of global memory moves."""
+    for mark, width in ((".128", 16), (".64", 8), (".U16", 2), (".S16", 2), (".U8", 1), (".S8", 1)):
+        if mark in opcode:
+            return width
+    return 4
+
+
+def read_kernels(assembly: str, resources: str) -> Iterator[Kernel]:
+    """Yield the kernels in what cuobjdump -sass and cuobjdump -res-usage print of an object."""
+    found = {name: (int(registers), int(stack)) for name, registers, stack in RESOURCES.findall(resources)}
+    starts = list(FUNCTION.finditer(assembly))
+    ends = [match.start() for match in starts[1:]] + [len(assembly)]
+    for match, end in zip(starts, ends, strict=True):
+        if match[1] not in found:
+            raise ValueError(f"cuobjdump prints no resources of {match[1]}")
+        opcodes = Counter(INSTRUCTION.findall(assembly[match.end() : end]))
+        widths: Counter[int] = Counter()
+        local = 0
+        for opcode, count in opcodes.items():
+            kind = opcode.split(".")[0]
+            if kind in ("LDG", "STG"):
+                widths[width_of(opcode)] += count
+            elif kind in ("LDL", "STL"):
+                local += count
+        narrow = sum(count for width, count in widths.items() if width <= 4)
+        registers, stack = found[match[1]]
+        yield Kernel(
+            match[1], registers, stack, opcodes.total() - opcodes["NOP"], local, (widths[16], widths[8], narrow)
+        )
+
+
+def family_of(demangled: str) -> str:
+    """Return functor and storage: WilsonHop<float> of a launch of WilsonHop<CudaLayout, float, 12>."""
+    name = demangled.replace("(anonymous namespace)::", "").removeprefix("void ")
+    name = re.sub(r"\b(trellis|cuda|launch|detail|on_gpu)::", "", name)
+    if match := re.match(r"(?:site|group|columns|term|row)\w*_kernel<(.*)", name):
+        name = first_argument(match[1])
+    else:
+        name = re.sub(r"\(.*", "", name)
+    name = re.sub(r"\bCudaLayout(, )?", "", name)
+    name = re.sub(r", (\(\w+\))?\d+|, (true|false)|, >|<>", lambda m: ">" if m[0] == ", >" else "", name)
+    return re.sub(r"\s+>", ">", name)
+
+
+def first_argument(text: str) -> str:
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character in "<({") - (character in ">)}")
+        if depth < 0 or (depth == 0 and character == ","):
+            return text[:place].strip()
+    return text.strip()
+
+
+def families_of(kernels: Iterable[Kernel]) -> dict[str, Family]:
+    members: dict[str, list[Kernel]] = {}
+    kernels = list(kernels)
+    for kernel, name in zip(kernels, demangled([kernel.name for kernel in kernels]), strict=True):
+        members.setdefault(family_of(name), []).append(kernel)
+    return {
+        name: Family(
+            len(group),
+            max(kernel.registers for kernel in group),
+            max(kernel.stack for kernel in group),
+            max(kernel.instructions for kernel in group),
+            max(kernel.local for kernel in group),
+            *(sum(kernel.widths[k] for kernel in group) for k in range(3)),
+        )
+        for name, group in sorted(members.items())
+    }
+
+
+def problems_of(name: str, before: Family, now: Family) -> Iterator[str]:
+    """Yield what has become worse in a family, each as a sentence."""
+    limits = {
+        "registers": before.registers + MORE_REGISTERS,
+        "stack": before.stack,
+        "instructions": round(before.instructions * (1 + GROWTH)) + 16,
+        "local": round(before.local * (1 + GROWTH)),
+    }
+    for quantity, limit in limits.items():
+        value = getattr(now, quantity)
+        if value > limit:
+            yield f"{name}: {quantity} {value}, in the table {getattr(before, quantity)}; at most {limit} are allowed"
+    if now.kernels == before.kernels:
+        limit = round(before.accesses * (1 + GROWTH)) + 2
+        if now.accesses > limit:
+            yield f"{name}: {now.accesses} loads and stores, in the table {before.accesses}; at most {limit} are allowed"
+    share = (1 - GROWTH) * before.wide / max(before.accesses, 1)
+    if now.wide < share * now.accesses - 1:
+        yield (
+            f"{name}: {now.wide} of {now.accesses} loads and stores move 16 bytes, "
+            f"in the table {before.wide} of {before.accesses}"
+        )
+
+
+def compare(table: dict[str, Family], found: dict[str, Family]) -> list[str]:
+    problems = []
+    for name in sorted(table.keys() | found.keys()):
+        if name not in table:
+            problems.append(f"{name}: the table does not have it")
+        elif name not in found:
+            problems.append(f"{name}: the table has it, but no object does")
+        else:
+            problems += problems_of(name, table[name], found[name])
+    return problems
+
+
+HEAD = f"""\
+# The machine code of all CUDA kernels for {ARCHITECTURE}, a line for each functor and storage. The columns are the
+# number of kernels; registers, bytes of stack, instructions and local loads and stores of the worst of them;
+# and loads and stores of 16, 8, and 4 or fewer bytes in all of them.
+# tools/check_machine_code.py compares a build with it, and writes it with --renew.
+"""
+
+
+def write_table(found: dict[str, Family]) -> str:
+    names = [field.name for field in fields(Family)]
+    width = max([len(name) for name in found] + [6])
+    lines = [f"{'family':{width}}" + "".join(f" {name:>12}" for name in names)]
+    lines += [f"{name:{width}}" + "".join(f" {n:12d}" for n in astuple(found[name])) for name in sorted(found)]
+    return HEAD + "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def read_table(text: str) -> dict[str, Family]:
+    table = {}
+    columns = len(fields(Family))
+    for line in text.splitlines():
+        if line.startswith(("#", "family ")) or not line.strip():
+            continue
+        parts = line.rsplit(maxsplit=columns)
+        if len(parts) != columns + 1 or not all(part.isdecimal() for part in parts[1:]):
+            raise ValueError(f"expected a family and {columns} numbers, found: {line}")
+        table[parts[0]] = Family(*(int(part) for part in parts[1:]))
+    return table
+
+
+def demangled(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    result = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True)
+    return result.stdout.splitlines()
+
+
+def tool(name: str) -> str:
+    """Return the path of a tool of CUDA: of the virtual environment, or of the machine."""
+    for path in sorted((ROOT / ".venv" / "lib").glob(f"python3*/site-packages/nvidia/*/bin/{name}")):
+        return str(path)
+    path = shutil.which(name) or shutil.which(name, path="/usr/local/cuda/bin")
+    if path is None:
+        raise FileNotFoundError(f"{name} was not found; `pip install -r requirements-cuda.txt` brings it")
+    return path
+
+
+def kernels_of_object(path: Path) -> list[Kernel]:
+    environment = os.environ | {"PATH": f"{Path(tool('nvdisasm')).parent}:{os.environ['PATH']}"}
+
+    def printed(option: str) -> str:
+        return subprocess.run(
+            [tool("cuobjdump"), "-arch", ARCHITECTURE, option, str(path)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        ).stdout
+
+    return list(read_kernels(printed("-sass"), printed("-res-usage")))
+
+
+def objects_of(build: Path) -> list[Path]:
+    """Return the objects of the library that hold kernels."""
+    return sorted(path for path in (build / "src").rglob("*.cu.o") if "_for_tests" not in str(path))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("build", nargs="?", type=Path, default=ROOT / "build" / "cuda", help="a build with nvcc")
+    parser.add_argument("--renew", action="store_true", help="write the table instead of comparing with it")
+    parser.add_argument("--table", type=Path, default=TABLE, help="another table")
+    arguments = parser.parse_args()
+    objects = objects_of(arguments.build)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = families_of(kernel for group in pool.map(kernels_of_object, objects) for kernel in group)
+    if not found:
+        print(f"{arguments.build} has no kernels for {ARCHITECTURE}: expected objects of nvcc in {arguments.build}/src")
+        return 1
+    count = sum(family.kernels for family in found.values())
+    if arguments.renew:
+        arguments.table.write_text(write_table(found))
+        print(f"machine code: {count} kernels in {len(found)} families, written to {arguments.table}")
+        return 0
+    problems = compare(read_table(arguments.table.read_text()), found)
+    for problem in problems:
+        print(problem)
+    print(f"machine code: {count} kernels in {len(found)} families, {len(problems)} violations")
+    if problems:
+        print("Where they are meant, tools/check_machine_code.py --renew writes the table anew.")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
