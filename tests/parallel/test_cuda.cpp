@@ -1,17 +1,17 @@
 // ranks: 1 2 4
 /// Fields and operators on a GPU against the CPU, one or several ranks (which share the GPUs of the node in
-/// turn). On a simulated GPU (preset cuda-simulated) the bits are the same; on a real one equality to
-/// rounding is demanded, and whether the bits agree is printed. Skipped where no GPU can be used.
+/// turn); test_cuda_*.cpp beside it are parts of the same program. On a simulated GPU (preset cuda-simulated)
+/// the bits are the same; on a real one equality to rounding is demanded, and whether the bits agree is
+/// printed. Skipped where no GPU can be used.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iostream>
 #include <numeric>
 
 #include "tests/support/column_sums.hpp"
 #include "tests/support/five_fields.hpp"
+#include "tests/support/gpu_comparison.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_propagators.hpp"
 #include "tests/support/staggered_fields.hpp"
@@ -43,31 +43,9 @@
 namespace trellis {
 namespace {
 
-using Numbers = std::vector<double>;
-
-bool is_simulated() { return cuda::gpus().at(0).capability == "0.0"; }
-
-/// `gpu` like `cpu`, to `unit` of the largest number, on all ranks. Prints whether the bits agree on all of
-/// them.
-void expect_alike(const Numbers& gpu, const Numbers& cpu, const std::string& what, double unit = 4e-14) {
-  ASSERT_EQ(gpu.size(), cpu.size()) << what;
-  double largest = 0, difference = 0;
-  for (size_t i = 0; i < cpu.size(); ++i) {
-    largest = std::max(largest, std::fabs(cpu[i]));
-    const double d = std::fabs(gpu[i] - cpu[i]);
-    difference = std::isnan(d) ? HUGE_VAL : std::max(difference, d);
-  }
-  largest = world()->maximum(largest);
-  difference = world()->maximum(difference);
-  EXPECT_GT(largest, 0) << what;
-  if (is_simulated())
-    EXPECT_EQ(difference, 0) << what;
-  else
-    EXPECT_LE(difference, unit * largest) << what;
-  if (world()->rank() == 0)  // tools/gpu_check_run.sh counts these lines
-    std::cout << what << (difference == 0 ? ": same bits" : message(": differs by ", difference / largest))
-              << std::endl;
-}
+using test::expect_alike;
+using test::is_gpu_simulated;
+using test::Numbers;
 
 Numbers numbers(const GaugeField& U) {
   Numbers links(U.canonical_size());
@@ -79,24 +57,14 @@ Numbers numbers(const AlgebraField& P) {
   P.to_canonical(p.data());
   return p;
 }
-Numbers numbers(const SpinorField& psi) {
-  Numbers all;
-  for (int slot = 0; slot < psi.slots(); ++slot) {
-    const Numbers one = test::canonical_part(psi, slot);
-    all.insert(all.end(), one.begin(), one.end());
-  }
-  return all;
-}
+Numbers numbers(const SpinorField& psi) { return test::numbers_of(psi); }
 Numbers numbers(const CorrelatorTable& C) {
   const double* first = reinterpret_cast<const double*>(C.values.data());
   return Numbers(first, first + 2 * C.values.size());
 }
 
-class Cuda : public ::testing::Test {
+class Cuda : public test::OnGpu {
  protected:
-  void SetUp() override {
-    if (const std::string why = cuda::why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
-  }
   const Coord extents{4, 4, 8, 8};
   /// Four ranks cut z and t: three-site hops need four local sites in split directions.
   LatticePtr lattice = make_lattice(extents, world()->size() == 4 ? Coord{1, 1, 2, 2} : Coord{0, 0, 0, 0});
@@ -475,7 +443,7 @@ TEST_F(Cuda, messages_of_halos_by_each_way) {
   const char* word = std::getenv("TRELLIS_GPU_MESSAGES");
   const std::string messages_before = word == nullptr ? "" : word;
   std::vector<ExchangePolicy> policies{ExchangePolicy::automatic, ExchangePolicy::persistent};
-  if (is_simulated()) {  // other machines need not let ranks share memory
+  if (is_gpu_simulated()) {  // other machines need not let ranks share memory
     policies.push_back(ExchangePolicy::shared);
     policies.push_back(ExchangePolicy::copied);
   }

@@ -238,6 +238,34 @@ TEST_P(MultigridParts, bits_do_not_depend_on_lanes_or_layout) {
   }
 }
 
+TEST(Multigrid, setups_and_solves_with_mr_do_not_depend_on_the_layout) {
+  const Coord extents{8, 4, 4, 8};
+  const GaugeField U = test::to_product(make_lattice(extents), test::random_gauge(extents, 31, 0.3));
+  const WilsonParams params{.mass = 0.05, .csw_spatial = 1.0, .csw_temporal = 1.0};
+  MultigridParams p;
+  p.block = {2, 2, 2, 2};
+  p.vectors = 6;
+  p.sweeps = 1;
+  std::vector<double> expected;
+  for (const auto& [backend, lanes] :
+       {std::pair{Backend::cpu, 1}, {Backend::cpu, 4}, {Backend::gpu_emulated, 0}}) {
+    const WilsonOperator M(U, params, {.backend = backend, .lanes = lanes});
+    p.smoother = backend == Backend::cpu ? MultigridSmoother::minimal_residual : MultigridSmoother::by_rule;
+    const MultigridPtr multigrid = Multigrid::make(M, p);
+    EXPECT_EQ(multigrid->params().smoother, MultigridSmoother::minimal_residual);
+    SpinorField b = M.make_field(2), x = SpinorField::like(b);
+    for (int r = 0; r < 2; ++r) test::to_product(b, test::random_spinors(extents, uint64_t(32 + r)), r);
+    const SolveReport report =
+        solve(MultigridSpec{.multigrid = multigrid, .tolerance = 1e-9, .fallback = false}, M, x, b);
+    EXPECT_TRUE(report.converged) << report.summary();
+    std::vector<double> all = multigrid->report().residual;
+    for (const SiteField* f : {&*multigrid->coefficients(), static_cast<const SiteField*>(&x)})
+      for (const double v : numbers(*f)) all.push_back(v);
+    if (expected.empty()) expected = all;
+    EXPECT_TRUE(expected == all) << name_of(backend) << ", " << lanes << " lanes";
+  }
+}
+
 /// Numbers of a coarse matrix, [column][row][re, im], against one of the reference.
 double largest_difference(const std::vector<double>& reals, const reference::Matrix& expected) {
   double worst = 0;

@@ -4,6 +4,7 @@
 
 #include "trellis/algebra/spin_random.hpp"
 #include "trellis/comm/stop_together.hpp"
+#include "trellis/device/launches.hpp"
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/field/storage/on_host.hpp"
 #include "trellis/glass/plane_pass.hpp"
@@ -191,7 +192,8 @@ constexpr size_t bytes_under_way = size_t(3) << 19;
 int SpinGlass::sweeps_of_pass(int wished) const {
   if (tables_->has_ghosts()) return 1;
   int sweeps = wished;
-  if (wished == 0) sweeps = bytes() / size_t(tables_->samples()) > bytes_of_passes ? usual_sweeps_of_pass : 1;
+  const bool are_large = bytes() / size_t(tables_->samples()) > bytes_of_passes;
+  if (wished == 0) sweeps = are_large && launches_can_be_cut(spec_.backend) ? usual_sweeps_of_pass : 1;
   while (sweeps > 1 && std::min(tables_->planes(), tables_->rows()) < planes_of_pass(2 * sweeps)) --sweeps;
   return sweeps;
 }

@@ -117,9 +117,6 @@ void choose_levels(MultigridParams& params, Geometry second) {
 }
 
 MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
-  if (!launches_can_be_cut(M.choice().backend))
-    throw NotAvailable(message("multigrid is set up on CPUs so far, and this operator's fields lie on ",
-                               name_of(M.choice().backend)));
   TRELLIS_REQUIRE(!is_16_bit(params.storage), "multigrid keeps its vectors in double or single, not in ",
                   name_of(params.storage));
   TRELLIS_REQUIRE(params.sweeps >= 0, "multigrid needs 0 or more sweeps of its set-up, not ", params.sweeps);

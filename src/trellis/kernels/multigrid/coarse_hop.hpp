@@ -4,8 +4,8 @@
 ///   (H x)(X) = sum_mu [ F_mu(X) x(X + mu) + B_mu(X) x(X - mu) ],   B_mu(X) = g5 F_mu(X - mu)^dagger g5,
 ///
 /// and one matrix at each site. Numbers of a vector lie as [chirality][vector][re, im], matrices by columns,
-/// so that CPUs take several rows at once, with one site a block. GPUs have a thread for each row, with the
-/// same bits.
+/// so that CPUs take several rows at once, with one site a block. GPUs have a thread for each row and a few
+/// right-hand sides, with the same bits.
 ///
 /// Of one product M x each part of a row is summed over the columns in order. Of M^dagger x a row is the sum
 /// of 16 numbers, which have every sixteenth real each.
@@ -41,63 +41,121 @@ inline constexpr int most_coarse_reals = 4 * most_vectors;
 inline constexpr int partial_sums = 16;
 
 /// The sum of 16 numbers in halves.
-template <class Scalar>
+template <int half = partial_sums / 2, class Scalar>
 TRELLIS_SITE_FN Scalar sum_in_halves(Scalar (&part)[partial_sums]) {
-  for (int half = partial_sums / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) part[i] = part[i] + part[i + half];
-  return part[0];
+  unroll<half>([&](auto i) TRELLIS_INLINE_LAMBDA { part[i] = part[i] + part[i + half]; });
+  if constexpr (half > 1)
+    return sum_in_halves<half / 2>(part);
+  else
+    return part[0];
 }
 
-/// Products of one row, for layouts with a thread a row.
-template <class Layout, class Storage, class MatrixStorage>
+/// Where the numbers of a site lie on a GPU. @pre their number is a multiple of those of a 16-byte load
+template <class Element>
+class GroupedNumbers {
+ public:
+  template <class Elements>
+  TRELLIS_SITE_FN GroupedNumbers(const Elements& field, int site, int slot)
+      : first_{field.element(site, 0, slot, 0)} {}
+  /// Numbers i (even) and i + 1.
+  template <class Number>
+  TRELLIS_SITE_FN void pair(int i, Number (&two)[2]) const {
+    const unsigned k = unsigned(i), length = unsigned(gpu_vector_length<Element>);
+    const auto v = ElementVector<Element, 2>::template load<Access::constant>(
+        first_ + size_t(k / length) * (length * unsigned(GpuLayout::warp)) + k % length);
+    two[0] = Number(v.template get<0>());
+    two[1] = Number(v.template get<1>());
+  }
+
+ private:
+  const Element* first_;
+};
+
+/// Products of one row with a few columns, for layouts with a thread for each of those. A number of the
+/// matrix is read once for all of them.
+template <class Layout, class Storage, class MatrixStorage, int columns>
 struct CoarseRow {
   using Vectors = SiteElements<Layout, Storage>;
   using Matrices = SiteElements<Layout, MatrixStorage>;
+  using Numbers = GroupedNumbers<Storage>;
   int n;  ///< rows
 
-  /// A matrix and a vector, each at a site and slot.
+  /// A matrix, and right-hand sides of a vector from the first on; those beyond the last are the last one.
   struct Factors {
     const Matrices& matrices;
     int m_site, m_slot;
     const Vectors& vectors;
-    int site, slot;
+    int site, first, last;
     bool has_signs;  ///< of the vector's lower chirality
 
-    TRELLIS_SITE_FN Storage m(int i) const { return Storage(*matrices.element(m_site, 0, m_slot, i)); }
-    TRELLIS_SITE_FN Storage x(int i) const { return *vectors.element(site, 0, slot, i); }
+    TRELLIS_SITE_FN GroupedNumbers<typename Matrices::Element> m() const {
+      return {matrices, m_site, m_slot};
+    }
+    TRELLIS_SITE_FN Numbers x(int c) const { return {vectors, site, first + c < last ? first + c : last}; }
     TRELLIS_SITE_FN Storage unit() const { return Storage(matrices.unit(m_site, m_slot)); }
   };
 
-  TRELLIS_SITE_FN Complex<Storage> times(const Factors& f, int row) const {
-    Storage a = 0, b = 0, c = 0, d = 0;
+  TRELLIS_SITE_FN void times(const Factors& f, int row, Complex<Storage> (&product)[columns]) const {
+    Storage sum[columns][4];
+    unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      unroll<4>([&](auto i) TRELLIS_INLINE_LAMBDA { sum[c][i] = 0; });
+    });
+    const auto matrix = f.m();
     for (int k = 0; k < n; ++k) {
-      const Storage re = f.m(2 * (k * n + row)), im = f.m(2 * (k * n + row) + 1);
+      Storage m[2];
+      matrix.pair(2 * (k * n + row), m);
       const bool is_negative = f.has_signs && k >= n / 2;
-      const Storage x_re = is_negative ? -f.x(2 * k) : f.x(2 * k),
-                    x_im = is_negative ? -f.x(2 * k + 1) : f.x(2 * k + 1);
-      a = fma(re, x_re, a);
-      b = fma(im, x_re, b);
-      c = fma(re, x_im, c);
-      d = fma(im, x_im, d);
+      unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA {
+        Storage x[2];
+        f.x(c).pair(2 * k, x);
+        const Storage re = is_negative ? -x[0] : x[0], im = is_negative ? -x[1] : x[1];
+        sum[c][0] = fma(m[0], re, sum[c][0]);
+        sum[c][1] = fma(m[1], re, sum[c][1]);
+        sum[c][2] = fma(m[0], im, sum[c][2]);
+        sum[c][3] = fma(m[1], im, sum[c][3]);
+      });
     }
-    return {f.unit() * (a - d), f.unit() * (b + c)};
+    unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      product[c] = {f.unit() * (sum[c][0] - sum[c][3]), f.unit() * (sum[c][1] + sum[c][2])};
+    });
   }
-  TRELLIS_SITE_FN Complex<Storage> dagger_times(const Factors& f, int row) const {
-    Storage re[partial_sums] = {}, im[partial_sums] = {};
-    for (int k = 0; k < 2 * n; ++k) {
-      const Storage m = f.m(2 * row * n + k), same = f.x(k), other = f.x(k ^ 1);
-      const bool is_negative = f.has_signs && k >= n;
-      re[k % partial_sums] = fma(m, is_negative ? -same : same, re[k % partial_sums]);
-      im[k % partial_sums] = fma(m, is_negative == (k % 2 == 0) ? -other : other, im[k % partial_sums]);
-    }
-    return {f.unit() * sum_in_halves(re), f.unit() * sum_in_halves(im)};
+  TRELLIS_SITE_FN void dagger_times(const Factors& f, int row, Complex<Storage> (&product)[columns]) const {
+    Storage re[columns][partial_sums], im[columns][partial_sums];
+    unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      unroll<partial_sums>([&](auto i) TRELLIS_INLINE_LAMBDA { re[c][i] = im[c][i] = 0; });
+    });
+    const auto matrix = f.m();
+    for (int begin = 0; begin < 2 * n; begin += partial_sums)
+      unroll<partial_sums / 2>([&](auto pair) TRELLIS_INLINE_LAMBDA {
+        constexpr int i = 2 * pair;
+        const int k = begin + i;
+        if (k >= 2 * n) return;
+        Storage m[2];
+        matrix.pair(2 * row * n + k, m);
+        const bool is_negative = f.has_signs && k >= n;
+        unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA {
+          Storage x[2];
+          f.x(c).pair(k, x);
+          const Storage x_re = is_negative ? -x[0] : x[0], x_im = is_negative ? -x[1] : x[1];
+          re[c][i] = fma(m[0], x_re, re[c][i]);
+          im[c][i] = fma(m[0], x_im, im[c][i]);
+          re[c][i + 1] = fma(m[1], x_im, re[c][i + 1]);
+          im[c][i + 1] = fma(m[1], -x_re, im[c][i + 1]);
+        });
+      });
+    unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      product[c] = {f.unit() * sum_in_halves(re[c]), f.unit() * sum_in_halves(im[c])};
+    });
   }
+
+  /// The groups of columns of all right-hand sides.
+  static int groups(int rhs) { return (rhs + columns - 1) / columns; }
 };
 
-template <class Layout, class Storage, class MatrixStorage>
+template <class Layout, class Storage, class MatrixStorage, int columns>
 class CoarseHopOfRows {
  public:
-  using Row = CoarseRow<Layout, Storage, MatrixStorage>;
+  using Row = CoarseRow<Layout, Storage, MatrixStorage, columns>;
   using Vectors = typename Row::Vectors;
   using Matrices = typename Row::Matrices;
   explicit CoarseHopOfRows(const CoarseHopCall& call)
@@ -111,17 +169,20 @@ class CoarseHopOfRows {
         links_there_{call.links_there, 8 * call.vectors * call.vectors},
         link_ghosts_{call.link_ghosts, 8 * call.vectors * call.vectors},
         row_{2 * call.vectors},
+        rhs_{call.rhs},
+        groups_{Row::groups(call.rhs)},
         hop_{Storage(call.hop)},
         legs_taken_{call.legs_taken},
         is_dagger_{call.is_dagger} {}
 
-  static int slots(int vectors, int rhs) { return 2 * vectors * rhs; }
+  static int slots(int vectors, int rhs) { return 2 * vectors * Row::groups(rhs); }
 
-  /// slot = right-hand side * rows + row
+  /// slot = row * groups + group of columns: threads that read the same row run side by side.
   TRELLIS_SITE_FN void operator()(int site, int slot) const {
-    const int r = slot / row_.n, row = slot % row_.n;
+    const int row = slot / groups_, first = slot % groups_ * columns;
     const bool is_lower = row >= row_.n / 2;
-    Complex<Storage> sum{0, 0};
+    Complex<Storage> sum[columns];
+    unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA { sum[c] = {0, 0}; });
     for (int leg = 0; leg < 8; ++leg) {
       if ((legs_taken_ >> leg & 1) == 0) continue;
       const int32_t entry = neighbours_[size_t(site) * 8 + size_t(leg)],
@@ -129,19 +190,25 @@ class CoarseHopOfRows {
       const Vectors& x = entry & 1 ? ghosts_ : in_;
       const bool is_forward = leg % 2 == 0, has_signs = is_forward == is_dagger_;
       const Matrices& links = is_forward ? links_ : link & 1 ? link_ghosts_ : links_there_;
-      const typename Row::Factors factors{links,    is_forward ? site : link >> 1, leg / 2, x, entry >> 1, r,
-                                          has_signs};
-      const Complex<Storage> product =
-          is_forward ? row_.times(factors, row) : row_.dagger_times(factors, row);
+      const typename Row::Factors factors{
+          links, is_forward ? site : link >> 1, leg / 2, x, entry >> 1, first, rhs_ - 1, has_signs};
+      Complex<Storage> product[columns];
+      is_forward ? row_.times(factors, row, product) : row_.dagger_times(factors, row, product);
       const bool is_negative = has_signs && is_lower;
-      sum.re = is_negative ? sum.re - product.re : sum.re + product.re;
-      sum.im = is_negative ? sum.im - product.im : sum.im + product.im;
+      unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA {
+        sum[c].re = is_negative ? sum[c].re - product[c].re : sum[c].re + product[c].re;
+        sum[c].im = is_negative ? sum[c].im - product[c].im : sum[c].im + product[c].im;
+      });
     }
-    Storage &re = *out_.element(site, 0, r, 2 * row), &im = *out_.element(site, 0, r, 2 * row + 1);
-    const Storage add_re = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row),
-                  add_im = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row + 1);
-    re = fma(hop_, sum.re, add_re);
-    im = fma(hop_, sum.im, add_im);
+    unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      const int r = first + c;
+      if (r >= rhs_) return;
+      Storage &re = *out_.element(site, 0, r, 2 * row), &im = *out_.element(site, 0, r, 2 * row + 1);
+      const Storage add_re = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row),
+                    add_im = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row + 1);
+      re = fma(hop_, sum[c].re, add_re);
+      im = fma(hop_, sum[c].im, add_im);
+    });
   }
 
  private:
@@ -149,15 +216,16 @@ class CoarseHopOfRows {
   Vectors in_, ghosts_, add_, out_;
   Matrices links_, links_there_, link_ghosts_;
   Row row_;
+  int rhs_, groups_;
   Storage hop_;
   unsigned legs_taken_;
   bool is_dagger_;
 };
 
-template <class Layout, class Storage, class MatrixStorage>
+template <class Layout, class Storage, class MatrixStorage, int columns>
 class CoarseMatrixOfRows {
  public:
-  using Row = CoarseRow<Layout, Storage, MatrixStorage>;
+  using Row = CoarseRow<Layout, Storage, MatrixStorage, columns>;
   using Vectors = typename Row::Vectors;
   explicit CoarseMatrixOfRows(const CoarseMatrixCall& call)
       : matrix_{call.matrix, 8 * call.vectors * call.vectors},
@@ -165,23 +233,33 @@ class CoarseMatrixOfRows {
         add_{call.add, 4 * call.vectors},
         out_{call.out, 4 * call.vectors},
         row_{2 * call.vectors},
+        rhs_{call.rhs},
+        groups_{Row::groups(call.rhs)},
         is_dagger_{call.is_dagger} {}
 
+  static int slots(int vectors, int rhs) { return 2 * vectors * Row::groups(rhs); }
+
   TRELLIS_SITE_FN void operator()(int site, int slot) const {
-    const int r = slot / row_.n, row = slot % row_.n;
-    const typename Row::Factors factors{matrix_, site, 0, in_, site, r, false};
-    const Complex<Storage> product = is_dagger_ ? row_.dagger_times(factors, row) : row_.times(factors, row);
-    Storage &re = *out_.element(site, 0, r, 2 * row), &im = *out_.element(site, 0, r, 2 * row + 1);
-    const Storage add_re = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row),
-                  add_im = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row + 1);
-    re = add_re + product.re;
-    im = add_im + product.im;
+    const int row = slot / groups_, first = slot % groups_ * columns;
+    const typename Row::Factors factors{matrix_, site, 0, in_, site, first, rhs_ - 1, false};
+    Complex<Storage> product[columns];
+    is_dagger_ ? row_.dagger_times(factors, row, product) : row_.times(factors, row, product);
+    unroll<columns>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      const int r = first + c;
+      if (r >= rhs_) return;
+      Storage &re = *out_.element(site, 0, r, 2 * row), &im = *out_.element(site, 0, r, 2 * row + 1);
+      const Storage add_re = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row),
+                    add_im = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row + 1);
+      re = add_re + product[c].re;
+      im = add_im + product[c].im;
+    });
   }
 
  private:
   typename Row::Matrices matrix_;
   Vectors in_, add_, out_;
   Row row_;
+  int rhs_, groups_;
   bool is_dagger_;
 };
 

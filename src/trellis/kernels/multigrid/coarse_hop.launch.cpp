@@ -12,25 +12,32 @@ namespace trellis {
 namespace {
 template <class Layout>
 inline constexpr bool has_thread_a_row = std::is_base_of_v<GpuLayout, Layout>;
-}  // namespace
+/// Right-hand sides of a thread, where there are several: as many as registers hold the sums of.
+template <class Storage>
+inline constexpr int columns_of_thread = sizeof(Storage) > 4 ? 2 : 4;
 
-namespace {
+template <class Kernel, class Call>
+void launch_rows(const Call& call, const SiteRange& sites) {
+  launch::for_each_site(sites, Kernel::slots(call.vectors, call.rhs), Kernel(call));
+}
+
 template <class Layout, class Storage, class MatrixStorage>
 void hop(const CoarseHopCall& call, const SiteRange& sites) {
-  if constexpr (has_thread_a_row<Layout>) {
-    using Kernel = CoarseHopOfRows<Layout, Storage, MatrixStorage>;
-    launch::for_each_site(sites, Kernel::slots(call.vectors, call.rhs), Kernel(call));
-  } else {
+  if constexpr (!has_thread_a_row<Layout>)
     launch::for_each_site(sites, CoarseHopByColumns<Layout, Storage, MatrixStorage>(call));
-  }
+  else if (call.rhs == 1)
+    launch_rows<CoarseHopOfRows<Layout, Storage, MatrixStorage, 1>>(call, sites);
+  else
+    launch_rows<CoarseHopOfRows<Layout, Storage, MatrixStorage, columns_of_thread<Storage>>>(call, sites);
 }
 template <class Layout, class Storage, class MatrixStorage>
 void multiply(const CoarseMatrixCall& call, const SiteRange& sites) {
-  if constexpr (has_thread_a_row<Layout>)
-    launch::for_each_site(sites, 2 * call.vectors * call.rhs,
-                          CoarseMatrixOfRows<Layout, Storage, MatrixStorage>(call));
-  else
+  if constexpr (!has_thread_a_row<Layout>)
     launch::for_each_site(sites, CoarseMatrixByColumns<Layout, Storage, MatrixStorage>(call));
+  else if (call.rhs == 1)
+    launch_rows<CoarseMatrixOfRows<Layout, Storage, MatrixStorage, 1>>(call, sites);
+  else
+    launch_rows<CoarseMatrixOfRows<Layout, Storage, MatrixStorage, columns_of_thread<Storage>>>(call, sites);
 }
 }  // namespace
 

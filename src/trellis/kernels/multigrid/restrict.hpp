@@ -20,7 +20,23 @@ struct RestrictCall {
   int vectors = 0, rhs = 1;
 };
 
-/// Storage: of the fields; ColumnStorage: of P.
+/// Number k of column j of P as it is stored, without the scale of the site.
+template <int k, class Columns>
+TRELLIS_SITE_FN auto stored_number(const Columns& columns, int block, int j) {
+  using Real = typename Columns::Real;
+  if constexpr (Columns::is_half) {
+    const typename Columns::Pair a = columns.template pair<k>(block, j);
+    return Complex<Real>{integer_to_float(pair_re(a), static_cast<Real*>(nullptr)),
+                         integer_to_float(pair_im(a), static_cast<Real*>(nullptr))};
+  } else {
+    const Real one(typename Columns::Scalar(1));
+    return Complex<Real>{columns.template component<2 * k>(block, j, one),
+                         columns.template component<2 * k + 1>(block, j, one)};
+  }
+}
+
+/// For CPUs: a slot takes all columns of P, which lie behind each other. Storage: of the fields;
+/// ColumnStorage: of P.
 template <class Layout, class Storage, class ColumnStorage>
 class Restrict {
  public:
@@ -28,8 +44,6 @@ class Restrict {
   using Columns = SiteArray<Layout, ColumnStorage, 24>;
   using Real = typename Array::Real;
   using Scalar = typename Array::Scalar;
-  /// Columns of P in a slot: on a CPU all of them, which lie behind each other.
-  static constexpr int width = std::is_base_of_v<GpuLayout, Layout> ? 4 : 1 << 20;
 
   explicit Restrict(const RestrictCall& call)
       : sites_{call.aggregates.sites},
@@ -43,13 +57,10 @@ class Restrict {
     }
   }
 
-  static int slots(int vectors) { return width < vectors ? (vectors + width - 1) / width : 1; }
-
-  TRELLIS_SITE_FN void operator()(int group, int slot) const {
-    const int first = slot * width, last = first + (width < vectors_ - first ? width : vectors_ - first);
+  TRELLIS_SITE_FN void operator()(int group) const {
     for (int site = 0; site < count_; ++site) {
       const int32_t entry = sites_[size_t(group) * size_t(count_) + size_t(site)];
-      for (int j = first; j < last; ++j) add_site(group, entry >> 1, entry & 1, j, site == 0);
+      for (int j = 0; j < vectors_; ++j) add_site(group, entry >> 1, entry & 1, j, site == 0);
     }
   }
 
@@ -92,6 +103,82 @@ class Restrict {
   int vectors_, rhs_;
 };
 
+/// For GPUs: a thread takes one column of P, one chirality and a few right-hand sides, whose sums stay in
+/// registers; it has the bits of Restrict.
+template <class Layout, class Storage, class ColumnStorage, int columns_of_fine>
+class RestrictOfColumn {
+ public:
+  using Array = SiteArray<Layout, Storage, 24>;
+  using Columns = SiteArray<Layout, ColumnStorage, 24>;
+  using Real = typename Array::Real;
+  using Scalar = typename Array::Scalar;
+
+  explicit RestrictOfColumn(const RestrictCall& call)
+      : sites_{call.aggregates.sites},
+        count_{call.aggregates.count},
+        out_{static_cast<Scalar*>(call.out)},
+        vectors_{call.vectors},
+        rhs_{call.rhs},
+        groups_{groups(call.rhs)} {
+    for (int parity = 0; parity < 2; ++parity) {
+      in_[parity] = Array(call.in[parity]);
+      columns_[parity] = Columns(call.prolongator[parity]);
+    }
+  }
+
+  static int groups(int rhs) { return (rhs + columns_of_fine - 1) / columns_of_fine; }
+  static int slots(int vectors, int rhs) { return chiralities * vectors * groups(rhs); }
+
+  /// slot = (column * chiralities + chirality) * groups + group of right-hand sides
+  TRELLIS_SITE_FN void operator()(int aggregate, int slot) const {
+    const int first = slot % groups_ * columns_of_fine, chirality = slot / groups_ % chiralities,
+              j = slot / groups_ / chiralities;
+    Complex<Real> sum[columns_of_fine];
+    unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA { sum[c] = {Real(0), Real(0)}; });
+    for (int site = 0; site < count_; ++site) {
+      const int32_t entry = sites_[size_t(aggregate) * size_t(count_) + size_t(site)];
+      add_site(entry >> 1, entry & 1, chirality, j, first, sum);
+    }
+    unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      if (first + c >= rhs_) return;
+      const size_t of_rhs = size_t(aggregate) * size_t(rhs_) + size_t(first + c);
+      Scalar* p = out_ + 2 * (of_rhs * size_t(chiralities * vectors_) + size_t(chirality * vectors_ + j));
+      p[0] = sum[c].re;
+      p[1] = sum[c].im;
+    });
+  }
+
+ private:
+  TRELLIS_SITE_FN void add_site(int block, int parity, int chirality, int j, int first,
+                                Complex<Real> (&sum)[columns_of_fine]) const {
+    const Array& in = in_[parity];
+    const Columns& columns = columns_[parity];
+    const int numbers = half_components * chirality;
+    Complex<Real> p[half_components];
+    unroll<half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
+      p[k] = columns.template number<Access::constant>(block, j, numbers + k, Real(1));
+    });
+    const Real scale = convert_real<Scalar>(columns.load_unit(block, j));
+    unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      const int r = first + c < rhs_ ? first + c : rhs_ - 1;
+      const Real unit = in.load_unit(block, r);
+      Complex<Real> of_site{Real(0), Real(0)};
+      unroll<half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        conj_mul_add(of_site, p[k], in.template number<Access::constant>(block, r, numbers + k, unit));
+      });
+      sum[c].re = fma(scale, of_site.re, sum[c].re);
+      sum[c].im = fma(scale, of_site.im, sum[c].im);
+    });
+  }
+
+  const int32_t* sites_;
+  int count_;
+  Array in_[2];
+  Columns columns_[2];
+  Scalar* out_;
+  int vectors_, rhs_, groups_;
+};
+
 struct ProlongCall {
   const int32_t* group_of = nullptr;  ///< [block]
   RawField out, prolongator;          ///< of one parity
@@ -100,7 +187,8 @@ struct ProlongCall {
   int vectors = 0, rhs = 1;
 };
 
-template <class Layout, class Storage, class ColumnStorage>
+/// A slot is a few right-hand sides, which share what is read of P.
+template <class Layout, class Storage, class ColumnStorage, int columns_of_fine>
 class Prolong {
  public:
   using Array = SiteArray<Layout, Storage, 24>;
@@ -116,40 +204,41 @@ class Prolong {
         vectors_{call.vectors},
         rhs_{call.rhs} {}
 
-  TRELLIS_SITE_FN void operator()(int block, int r) const {
-    const size_t origin =
-        (size_t(group_of_[block]) * size_t(rhs_) + size_t(r)) * size_t(chiralities * vectors_);
-    Complex<Real> sum[2 * half_components];
-    unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-      sum[k] = {Real(Scalar(0)), Real(Scalar(0))};
-    });
-    for (int j = 0; j < vectors_; ++j) {
-      const Real scale = convert_real<Scalar>(columns_.load_unit(block, j));
-      Complex<Real> c[chiralities];
-      unroll<chiralities>([&](auto s) TRELLIS_INLINE_LAMBDA {
-        const Scalar* p = in_ + 2 * (origin + size_t(s * vectors_ + j)) * Layout::lanes;
-        c[s] = {scale * load_real<Real>(p), scale * load_real<Real>(p + Layout::lanes)};
-      });
+  static int slots(int rhs) { return (rhs + columns_of_fine - 1) / columns_of_fine; }
+
+  TRELLIS_SITE_FN void operator()(int block, int slot) const {
+    const int first = slot * columns_of_fine;
+    Complex<Real> sum[columns_of_fine][2 * half_components];
+    unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA {
       unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        mul_add(sum[k], stored_number<k>(block, j), c[k / half_components]);
+        sum[c][k] = {Real(Scalar(0)), Real(Scalar(0))};
       });
-    }
-    out_.store(block, r, reinterpret_cast<const Real(&)[24]>(sum));
+    });
+    for (int j = 0; j < vectors_; ++j) add_column(block, j, first, sum);
+    unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      if (first + c < rhs_) out_.store(block, first + c, reinterpret_cast<const Real(&)[24]>(sum[c]));
+    });
   }
 
  private:
-  /// Complex number k of column j, without the scale of the site.
-  template <int k>
-  TRELLIS_SITE_FN Complex<Real> stored_number(int block, int j) const {
-    if constexpr (Columns::is_half) {
-      const typename Columns::Pair a = columns_.template pair<k>(block, j);
-      return {integer_to_float(pair_re(a), static_cast<Real*>(nullptr)),
-              integer_to_float(pair_im(a), static_cast<Real*>(nullptr))};
-    } else {
-      const Real one(Scalar(1));
-      return {columns_.template component<2 * k>(block, j, one),
-              columns_.template component<2 * k + 1>(block, j, one)};
-    }
+  TRELLIS_SITE_FN void add_column(int block, int j, int first,
+                                  Complex<Real> (&sum)[columns_of_fine][2 * half_components]) const {
+    const Real scale = convert_real<Scalar>(columns_.load_unit(block, j));
+    Complex<Real> c[columns_of_fine][chiralities];
+    unroll<columns_of_fine>([&](auto i) TRELLIS_INLINE_LAMBDA {
+      const int r = first + i < rhs_ ? first + i : rhs_ - 1;
+      const size_t origin =
+          (size_t(group_of_[block]) * size_t(rhs_) + size_t(r)) * size_t(chiralities * vectors_);
+      unroll<chiralities>([&](auto s) TRELLIS_INLINE_LAMBDA {
+        const Scalar* p = in_ + 2 * (origin + size_t(s * vectors_ + j)) * Layout::lanes;
+        c[i][s] = {scale * load_real<Real>(p), scale * load_real<Real>(p + Layout::lanes)};
+      });
+    });
+    unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
+      const Complex<Real> p = stored_number<k>(columns_, block, j);
+      unroll<columns_of_fine>(
+          [&](auto i) TRELLIS_INLINE_LAMBDA { mul_add(sum[i][k], p, c[i][k / half_components]); });
+    });
   }
 
   const int32_t* group_of_;

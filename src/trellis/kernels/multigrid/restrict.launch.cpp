@@ -7,6 +7,10 @@
 namespace trellis {
 
 namespace {
+/// Right-hand sides of a thread of a GPU, where there are several: as many as registers hold the sums of.
+template <class Storage>
+inline constexpr int columns_of_thread = sizeof(Storage) > 4 ? 2 : 4;
+
 /// f with the storage of P: that of the fields, or 16-bit fixed point beside fields in single precision.
 template <class Storage, class F>
 void with_columns(bool has_half, const F& f) {
@@ -19,14 +23,27 @@ void with_columns(bool has_half, const F& f) {
 template <class Layout, class Storage>
 void launch_restrict(const RestrictCall& call, const SiteRange& groups) {
   with_columns<Storage>(call.has_half, [&]<class ColumnStorage>() {
-    using Kernel = Restrict<Layout, Storage, ColumnStorage>;
-    launch::for_each_site(groups, Kernel::slots(call.vectors), Kernel(call));
+    if constexpr (std::is_base_of_v<GpuLayout, Layout>) {
+      const auto run = [&]<int columns>() {
+        using Kernel = RestrictOfColumn<Layout, Storage, ColumnStorage, columns>;
+        launch::for_each_site(groups, Kernel::slots(call.vectors, call.rhs), Kernel(call));
+      };
+      call.rhs == 1 ? run.template operator()<1>() : run.template operator()<4>();
+    } else {
+      launch::for_each_site(groups, Restrict<Layout, Storage, ColumnStorage>(call));
+    }
   });
 }
 template <class Layout, class Storage>
 void launch_prolong(const ProlongCall& call, const SiteRange& blocks) {
   with_columns<Storage>(call.has_half, [&]<class ColumnStorage>() {
-    launch::for_each_site(blocks, call.rhs, Prolong<Layout, Storage, ColumnStorage>(call));
+    const auto run = [&]<int columns>() {
+      using Kernel = Prolong<Layout, Storage, ColumnStorage, columns>;
+      launch::for_each_site(blocks, Kernel::slots(call.rhs), Kernel(call));
+    };
+    if constexpr (std::is_base_of_v<GpuLayout, Layout>)
+      if (call.rhs > 1) return run.template operator()<columns_of_thread<Storage>>();
+    run.template operator()<1>();
   });
 }
 
