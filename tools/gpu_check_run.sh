@@ -5,8 +5,9 @@
 #
 #   run [RESULTS]      makes RESULTS/results.json, table.md and log.txt (gpu-check-results); prints the table
 #
-# GPU_CHECK_SECONDS (450) limits all steps together, GPU_CHECK_STEP_SECONDS each further than its own limit. The exit status is 0 if no step failed or
-# went without time.
+# GPU_CHECK_SECONDS (450) limits all steps together, GPU_CHECK_STEP_SECONDS each further than its own limit. GPU_CHECK_ONLY
+# names the parts to run, separated by commas: all_parts below has them. The exit status is 0 if no step failed or went
+# without time.
 set -uo pipefail
 export LC_ALL=C
 pack=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
@@ -18,6 +19,17 @@ case "$limit-$step_limit" in
     exit 2
     ;;
 esac
+all_parts=probe,tests,hops,solves,tests2,tests4,algebra,gauge,trajectory,glass,multigrid,counters,memcheck,large_hops,large_solves,further_hops
+only=${GPU_CHECK_ONLY:-$all_parts}
+for part in ${only//,/ }; do
+  case ",$all_parts," in
+    *",$part,"*) ;;
+    *)
+      echo "GPU_CHECK_ONLY names parts of the check, separated by commas: $all_parts; found '$part'" >&2
+      exit 2
+      ;;
+  esac
+done
 mkdir -p "$results" && results=$(cd "$results" && pwd) && work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=/dev/null
@@ -40,6 +52,8 @@ with_libraries=(env "LD_LIBRARY_PATH=$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PA
 PATH=$PATH:/usr/local/nvidia/bin:/usr/local/cuda/bin
 
 left() { echo $((limit - SECONDS)); }
+# wanted PART: it is among those to run.
+wanted() { [[ ",$only," == *",$1,"* ]]; }
 least() { echo $(($1 < $2 ? $1 : $2)); }
 
 # A JSON text; control characters become spaces but for ends of lines.
@@ -248,6 +262,51 @@ memcheck() {
   check_log=
 }
 
+# ---- counters --------------------------------------------------------------------------------------------
+# Of a few launches by Nsight Compute: what moved, how, and how full the GPU was.
+counter_names=(gpu__time_duration.sum dram__bytes.sum lts__t_sectors.sum
+  l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
+  smsp__inst_executed.sum sm__warps_active.avg.pct_of_peak_sustained_active launch__registers_per_thread)
+
+# The columns of a CSV file that have these names, a line for each launch, with the byte 1f between cells.
+rows_of_csv() {
+  local header=() cells=() line i name row
+  while IFS= read -r line; do
+    IFS=$'\x1f' read -r -a cells < <(printf '%s\n' "$line" | sed 's/","/\x1f/g; s/^"//; s/"$//')
+    [ "${#header[@]}" -gt 0 ] || header=("${cells[@]}")
+    row=
+    for name in "$@"; do
+      for i in "${!header[@]}"; do [ "${header[i]}" != "$name" ] || row+="${row:+$'\x1f'}${cells[i]:--}"; done
+    done
+    printf '%s\n' "$row"
+  done < <(grep '^"')
+}
+
+counters() {
+  local tool cells=() names=() json i
+  tool=$(command -v ncu || ls /usr/local/cuda*/bin/ncu /opt/nvidia/nsight-compute/*/ncu 2>/dev/null | head -n 1)
+  if [ -n "$simulated" ] || [ -z "$tool" ]; then
+    not_run "counters" "$([ -n "$simulated" ] && echo "the GPU is simulated" || echo "ncu is not installed here")"
+    return
+  fi
+  step "counters" "$1" "${with_libraries[@]}" OMP_NUM_THREADS=4 "$tool" --csv --page raw --clock-control none \
+    -k 'regex:site_kernel|group_kernel' -c 60 --metrics "$(joined "${counter_names[@]}")" \
+    "$pack/bin/gpu_bench" counters "$1" "$small"
+  grep -q '^"ID"' "$log" || return
+  printf '\n### counters\n\n' >>"$work/sections.md"
+  while IFS=$'\x1f' read -r -a cells; do
+    if [ "${#names[@]}" = 0 ]; then
+      names=("${cells[@]}")
+      printf '| %s |\n|%s\n' "$(joined "${names[@]}" | sed 's/,/ | /g')" "$(printf -- '---|%.0s' "${names[@]}")" >>"$work/sections.md"
+      continue
+    fi
+    json='"section": "counters"' cells[0]=${cells[0]//trellis::/} cells[0]=${cells[0]:0:160}
+    for i in "${!names[@]}"; do json+=", $(quoted "${names[i]}"): $(quoted "${cells[i]}")"; done
+    result_lines+=("{$json}")
+    { printf '|' && for i in "${!names[@]}"; do printf ' %s |' "$(cell "${cells[i]}")"; done && echo; } >>"$work/sections.md"
+  done < <(rows_of_csv "Kernel Name" "Block Size" "Grid Size" "${counter_names[@]}" <"$log")
+}
+
 # ---- report ----------------------------------------------------------------------------------------------
 write_json() {
   {
@@ -276,34 +335,42 @@ write_table() {
 
 write_results() { write_json && write_table; }
 
+run_all() {
+  if [ -n "$simulated" ]; then
+    fact "GPU" "simulated on the processor"
+    ! wanted probe || not_run "probe" "the GPU is simulated"
+  else
+    gpu_facts
+    ! wanted probe || { step "probe" 30 "${with_libraries[@]}" "$pack/bin/gpu_probe" && collect; }
+  fi
+  ! wanted tests || tests_of_one_process 70
+  ! wanted hops || bench hops 45 "$small"
+  [ -n "$simulated" ] || ! wanted hops || ! command -v nvidia-smi >/dev/null ||
+    nvidia_facts "after the hops" "clocks.sm,clocks.mem,temperature.gpu,power.draw"
+  ! wanted solves || bench solves 30 "$small"
+  ! wanted tests2 || tests_of 2 30
+  ! wanted tests4 || tests_of 4 30
+  ! wanted algebra || bench algebra 20 "$small${large:+,$large}"
+  ! wanted gauge || bench gauge 25 "$small${large:+,$large}"
+  ! wanted trajectory || bench trajectory 30 "$small"
+  ! wanted glass || bench glass 30 "$glass"
+  ! wanted multigrid || bench multigrid 30 "$small"
+  ! wanted counters || counters 30
+  ! wanted memcheck || memcheck 45
+  # What is left goes to lattices that fill the GPU.
+  ! wanted large_hops || bench hops 130 "$large" "hops, large lattice"
+  ! wanted large_solves || bench solves 60 "$large" "solves, large lattice"
+  ! wanted multigrid || bench multigrid 30 "$large" "multigrid, large lattice"
+  wanted further_hops || return 0
+  if [ -n "$further" ] && [ "$(left)" -lt 40 ]; then
+    not_run "hops, further lattices" "no time is left for these, which are extra"
+  else
+    bench hops $(($(left) - 10)) "$further" "hops, further lattices"
+  fi
+}
+
 host_facts
-if [ -n "$simulated" ]; then
-  fact "GPU" "simulated on the processor"
-  not_run "probe" "the GPU is simulated"
-else
-  gpu_facts
-  step "probe" 30 "${with_libraries[@]}" "$pack/bin/gpu_probe"
-  collect
-fi
-tests_of_one_process 70
-bench hops 45 "$small"
-[ -n "$simulated" ] || ! command -v nvidia-smi >/dev/null ||
-  nvidia_facts "after the hops" "clocks.sm,clocks.mem,temperature.gpu,power.draw"
-bench solves 30 "$small"
-tests_of 2 30
-tests_of 4 30
-bench algebra 20 "$small${large:+,$large}"
-bench gauge 25 "$small${large:+,$large}"
-bench trajectory 30 "$small"
-memcheck 45
-# What is left goes to lattices that fill the GPU.
-bench hops 130 "$large" "hops, large lattice"
-bench solves 60 "$large" "solves, large lattice"
-if [ -n "$further" ] && [ "$(left)" -lt 40 ]; then
-  not_run "hops, further lattices" "no time is left for these, which are extra"
-else
-  bench hops $(($(left) - 10)) "$further" "hops, further lattices"
-fi
+run_all
 write_results
 cat "$results/table.md"
 echo

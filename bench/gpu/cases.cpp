@@ -58,6 +58,10 @@ double Section::copy_rate() {
   return copy_rate_;
 }
 
+double Section::of_copy_rate(double bytes_a_second) {
+  return is_simulated() ? std::numeric_limits<double>::quiet_NaN() : bytes_a_second / copy_rate();
+}
+
 bool is_simulated() { return cuda::gpus().at(0).capability == "0.0"; }
 
 Times time_of(const std::function<void()>& call) {
@@ -146,8 +150,7 @@ Row row_of(Section& section, const std::string& kernel, const Coord& lattice, Pr
       .hidden_number("us best", times.best * 1e6)
       .number("TF/s", flops > 0 ? flops / times.median * 1e-12 : none, 3)
       .number("GB/s", bytes > 0 ? bytes / times.median * 1e-9 : none)
-      .number("of copy rate",
-              bytes > 0 && !is_simulated() ? bytes / times.median / section.copy_rate() : none, 2)
+      .number("of copy rate", bytes > 0 ? section.of_copy_rate(bytes / times.median) : none, 2)
       .text("to CPU", bits.empty() ? "-" : bits);
   return row;
 }

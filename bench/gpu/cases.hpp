@@ -33,6 +33,8 @@ class Section {
 
   /// Bytes a second, read and written, of a copy within the device.
   double copy_rate();
+  /// Bytes a second over those of a copy; not a number on a simulated GPU, whose rates say nothing.
+  double of_copy_rate(double bytes_a_second);
 
  private:
   Lines lines_;
@@ -71,5 +73,8 @@ void measure_algebra(Section& section, const std::vector<int>& extents);
 void measure_gauge(Section& section, const std::vector<int>& extents);
 void measure_solves(Section& section, const std::vector<int>& extents);
 void measure_trajectory(Section& section, const std::vector<int>& extents);
+void measure_multigrid(Section& section, const std::vector<int>& extents);
+void measure_glass(Section& section, const std::vector<int>& extents);
+void measure_counters(Section& section, const std::vector<int>& extents);
 
 }  // namespace trellis::gpu_check

@@ -16,11 +16,10 @@ struct Kind {
   const char* name;
   void (*measure)(Section&, const std::vector<int>& extents);
 };
-constexpr Kind kinds[] = {{"hops", measure_hops},
-                          {"algebra", measure_algebra},
-                          {"gauge", measure_gauge},
-                          {"solves", measure_solves},
-                          {"trajectory", measure_trajectory}};
+constexpr Kind kinds[] = {
+    {"hops", measure_hops},     {"algebra", measure_algebra},       {"gauge", measure_gauge},
+    {"solves", measure_solves}, {"trajectory", measure_trajectory}, {"multigrid", measure_multigrid},
+    {"glass", measure_glass}};
 
 std::vector<int> extents_of(const char* text) {
   std::vector<int> extents;
@@ -38,7 +37,9 @@ int run(int argc, char** argv) {
   for (const Kind& k : kinds)
     if (argc == 4 && std::strcmp(argv[1], k.name) == 0) kind = &k;
   if (kind == nullptr)
-    throw BadArgument("usage: gpu_bench hops|algebra|gauge|solves|trajectory SECONDS EXTENT,EXTENT...");
+    throw BadArgument(
+        "usage: gpu_bench hops|algebra|gauge|solves|trajectory|multigrid|glass|counters SECONDS "
+        "EXTENT,EXTENT...");
   const std::vector<int> extents = extents_of(argv[3]);
   if (const std::string why = cuda::why_no_gpu(); !why.empty()) throw NotAvailable(why);
   Section section(kind->name, std::atof(argv[2]));

@@ -60,6 +60,7 @@ void print_solve(Section& section, const std::string& name, const Coord& lattice
                     .number("MB copied", double(solved.spent.copied_bytes) * 1e-6, 3)
                     .number("TF/s", report.cost.flops / report.seconds * 1e-12, 3)
                     .number("GB/s", report.cost.bytes / report.seconds * 1e-9)
+                    .number("of copy rate", section.of_copy_rate(report.cost.bytes / report.seconds), 2)
                     .number("residual", report.largest_residual(), 2)
                     .text("to CPU", bits.empty() ? "-" : bits));
 }

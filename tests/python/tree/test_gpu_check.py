@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 SETTINGS = """revision=abc packed=today simulated=
-small=4 large= further=
+small=4 large= further= glass=8
 """
 #: Prints a result, and then does what the section's name stands for.
 BENCH = r"""#!/usr/bin/env bash
@@ -45,6 +45,18 @@ SANITIZER = r"""#!/usr/bin/env bash
 while [ "$1" != env ]; do shift; done
 exec "$@"
 """
+#: A table of two launches behind what the program prints; the second line has the units.
+COUNTER = r"""#!/usr/bin/env bash
+case "$*" in
+  *"--metrics gpu__time_duration.sum,"*"gpu_bench counters 30 4") ;;
+  *) echo "unexpected: $*"; exit 1 ;;
+esac
+echo '==PROF== Connected'
+printf '"ID","Kernel Name","Grid Size","Block Size","dram__bytes.sum","gpu__time_duration.sum"\n'
+printf '"","","","","Mbyte","us"\n'
+printf '"0","void trellis::cuda::site_kernel<Hop<1, 2>>(T1)","(64, 1, 1)","(128, 1, 1)","1.5","4.25"\n'
+printf '"1","void trellis::Sum(T1, T2)","(8, 1, 1)","(64, 1, 1)","2,5","6"\n'
+"""
 NVIDIA_SMI = r"""#!/usr/bin/env bash
 case $1 in
   *power.limit*) echo 'Field "power.limit" is not a valid field to query.'; exit 2 ;;
@@ -64,7 +76,7 @@ def make_pack(folder: Path) -> Path:
     shutil.copy(ROOT / "tools" / "gpu_check_run.sh", pack / "run")
     (pack / "settings").write_text(SETTINGS)
     programs = {"gpu_bench": BENCH, "test_cuda": TESTS, "mpirun": LAUNCHER, "gpu_probe": PROBE}
-    programs |= {"compute-sanitizer": SANITIZER, "nvidia-smi": NVIDIA_SMI}
+    programs |= {"compute-sanitizer": SANITIZER, "nvidia-smi": NVIDIA_SMI, "ncu": COUNTER}
     for name, text in programs.items():
         (pack / "bin" / name).write_text(text)
         (pack / "bin" / name).chmod(0o755)
@@ -110,9 +122,24 @@ def test_what_goes_wrong_ends_its_own_step_only(outcome: tuple[int, dict, str]) 
     assert status == 1
     assert results["failed_steps"] == len(wrong)
     assert 'it says "why" \\ here' in steps["solves"]["tail"]
-    for name in ("hops", "trajectory", "probe", "test loops", "tests, 2 processes", "memcheck"):
+    for name in (
+        "hops",
+        "trajectory",
+        "glass",
+        "multigrid",
+        "counters",
+        "probe",
+        "test loops",
+        "tests, 2 processes",
+        "memcheck",
+    ):
         assert steps[name]["result"] == "ok", name
-    for name in ("hops, large lattice", "solves, large lattice", "hops, further lattices"):
+    for name in (
+        "hops, large lattice",
+        "solves, large lattice",
+        "multigrid, large lattice",
+        "hops, further lattices",
+    ):
         assert (steps[name]["result"], steps[name]["remark"]) == ("not run", "it is for a real GPU"), name
     assert table.count('it says "why" \\ here') == 1
 
@@ -120,9 +147,82 @@ def test_what_goes_wrong_ends_its_own_step_only(outcome: tuple[int, dict, str]) 
 def test_results_of_steps_that_fail_are_kept(outcome: tuple[int, dict, str]) -> None:
     _, results, table = outcome
     sections = [line["section"] for line in results["results"]]
-    assert sections == ["probe", "hops", "solves", "algebra", "gauge", "trajectory"]
-    for section in sections[1:]:
+    assert sections[:8] == [
+        "probe",
+        "hops",
+        "solves",
+        "algebra",
+        "gauge",
+        "trajectory",
+        "glass",
+        "multigrid",
+    ]
+    for section in sections[1:8]:
         assert f"\n### {section}\n\n| kernel | us |\n|---|---|\n| {section} | 1.5 |\n" in table
+
+
+def test_counters_of_launches_are_rows(outcome: tuple[int, dict, str]) -> None:
+    _, results, table = outcome
+    units, first, second = (row for row in results["results"] if row["section"] == "counters")
+    assert units["gpu__time_duration.sum"] == "us"
+    assert first["Kernel Name"] == "void cuda::site_kernel<Hop<1, 2>>(T1)"
+    assert first["Grid Size"] == "(64, 1, 1)"
+    assert (first["gpu__time_duration.sum"], second["gpu__time_duration.sum"]) == ("4.25", "6")
+    assert second["dram__bytes.sum"] == "2,5"
+    head = "| Kernel Name | Block Size | Grid Size | gpu__time_duration.sum | dram__bytes.sum |"
+    assert f"\n### counters\n\n{head}\n|---|---|---|---|---|\n" in table
+
+
+def run_parts(program: Path, results: Path, only: str) -> subprocess.CompletedProcess[str]:
+    """Run a pack with GPU_CHECK_ONLY."""
+    return subprocess.run(
+        [program, results],
+        env={"PATH": "/usr/bin:/bin", "GPU_CHECK_ONLY": only, "GPU_CHECK_STEP_SECONDS": "3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_single_parts_can_be_run(tmp_path: Path) -> None:
+    program = make_pack(tmp_path)
+    run = run_parts(program, tmp_path / "results", "glass,tests2")
+    assert run.returncode == 0, run.stderr
+    steps = json.loads((tmp_path / "results" / "results.json").read_text())["steps"]
+    assert [step["name"] for step in steps] == ["nvidia-smi", "tests, 2 processes", "glass"]
+    refused = run_parts(program, tmp_path / "other", "glass,hop")
+    assert refused.returncode == 2
+    assert "multigrid" in refused.stderr
+    assert "found 'hop'" in refused.stderr
+
+
+def test_two_results_are_compared(tmp_path: Path) -> None:
+    rows = [
+        {"section": "hops", "kernel": "Wilson", "columns": 1, "us": 12.0, "to CPU": "same bits"},
+        {"section": "hops", "kernel": "Wilson", "columns": 12, "us": 40.0},
+        {"section": "solves", "solve": "CG", "iterations": 100, "seconds": 0.5},
+    ]
+    later = [rows[0] | {"us": 6.0, "to CPU": "1e-7"}, rows[2] | {"iterations": 90, "seconds": 1.0}]
+    later.append({"section": "glass", "kernel": "heat bath", "us": 3.0})
+    for name, results in (("old", rows), ("new", later)):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"revision": name, "results": results}))
+    compare = [ROOT / "tools" / "gpu_check", "compare", "old.json"]
+    run = subprocess.run([*compare, "new.json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == [
+        "| result | old | new | old / new |",
+        "|---|---|---|---|",
+        "| hops, Wilson, 1, us | 12 | 6 | 2 |",
+        "| solves, CG, seconds | 0.5 | 1 | 0.5 |",
+        "",
+        "Only in the old results: hops, Wilson, 12.",
+        "",
+        "Only in the new results: glass, heat bath.",
+    ]
+    run = subprocess.run([*compare, "none"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    run = subprocess.run([*compare, "none.json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
 
 
 def test_programs_find_a_driver_that_is_on_the_library_path(outcome: tuple[int, dict, str]) -> None:
@@ -176,9 +276,13 @@ def test_steps_without_time_are_named(tmp_path: Path) -> None:
         "algebra",
         "gauge",
         "trajectory",
+        "glass",
+        "multigrid",
+        "counters",
         "memcheck",
         "hops, large lattice",
         "solves, large lattice",
+        "multigrid, large lattice",
         "hops, further lattices",
     ]
     assert run.returncode == 1

@@ -1,0 +1,117 @@
+/// Multigrid at a light mass: set-up and solves beside CG and BiCGStab, and the coarse operator.
+#include "trellis/multigrid/multigrid.hpp"
+#include "bench/fields.hpp"
+#include "bench/gpu/cases.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/solver/methods/bicgstab.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
+#include "trellis/solver/solve.hpp"
+#include "trellis/update/heatbath.hpp"
+
+namespace trellis::gpu_check {
+
+namespace {
+constexpr double tolerance = 1e-9;
+constexpr int updates = 24, vectors = 20, sweeps = 2;
+
+using OperatorPtr = std::shared_ptr<WilsonOperator>;
+
+/// Clover quarks on a quenched field at beta = 6.0, where kappa = .1350 is close to its critical value,
+/// .1352 (M. Luescher, S. Sint, R. Sommer, P. Weisz, U. Wolff, hep-lat/9609035).
+OperatorPtr light_quark(int extent) {
+  GaugeField U = GaugeField(make_lattice({extent, extent, extent, extent})).on(Backend::cuda);
+  for (uint32_t update = 0; update < (is_simulated() ? 2 : updates); ++update)
+    heatbath_update(U, {6.0, 1, 3}, 1, 0, update);
+  WilsonParams params;
+  params.mass = is_simulated() ? 0.1 : 1 / (2 * 0.1350) - 4;
+  params.csw_spatial = params.csw_temporal = 1.769;
+  return std::make_shared<WilsonOperator>(U, params,
+                                          KernelChoice{Precision::double_precision, 12, Backend::cuda, 0});
+}
+
+/// The second of two solves: the first one allocates and tries shapes of launches.
+void solve_case(Section& section, const std::string& name, const WilsonOperator& M, int columns,
+                const SolverSpec& spec, double setup_seconds) {
+  section.run(message(name, ", ", columns, " columns"), [&] {
+    SpinorField b = M.make_field(columns), x = SpinorField::like(b);
+    fill(b);
+    const OperatorCopies copies{LinearOperatorPtr(std::make_shared<WilsonOperator>(M))};
+    (void)solve(spec, copies, x, b);
+    x = SpinorField::like(b);
+    const SolveReport report = solve(spec, copies, x, b);
+    if (!(report.largest_residual() <= 2 * tolerance))
+      throw Error(
+          message("the residual is ", report.largest_residual(), " where ", tolerance, " is asked for"));
+    const double rate = report.cost.bytes / report.seconds;
+    section.print(Row()
+                      .text("solve of light quarks", name)
+                      .text("lattice", to_string(M.domain_lattice()->extents()))
+                      .count("columns", columns)
+                      .number("seconds of set-up", setup_seconds)
+                      .count("iterations", report.iterations)
+                      .number("seconds", report.seconds)
+                      .number("seconds a column", report.seconds / columns)
+                      .number("GB/s", rate * 1e-9)
+                      .number("of copy rate", section.of_copy_rate(rate), 2)
+                      .number("residual", report.largest_residual(), 2));
+  });
+}
+
+void coarse_operators(Section& section, const CoarseMatrixPtr& coarse, const Coord& lattice) {
+  for (const Precision storage : {Precision::single_precision, Precision::half_precision})
+    for (const int columns : {1, 4, 12}) {
+      section.run(message("coarse operator, ", name_of(storage), ", ", columns, " columns"), [&] {
+        const CoarseOperator D(coarse->stored_in(storage));
+        SiteField in = D.make_field(columns), out = SiteField::like(in);
+        fill(in);
+        const Times times = time_of([&] { D.apply(out, in); });
+        section.print(row_of(section, message("coarse operator, ", coarse->vectors(), " vectors"), lattice,
+                             storage, 0, columns, times, D.cost(columns).flops, D.cost(columns).bytes, ""));
+      });
+    }
+}
+}  // namespace
+
+void measure_multigrid(Section& section, const std::vector<int>& extents) {
+  for (const int L : extents) {
+    OperatorPtr M;
+    MultigridPtr multigrid;
+    section.run(message("set-up of multigrid on ", L, "^4"), [&] {
+      M = light_quark(L);
+      MultigridParams params;
+      params.vectors = is_simulated() ? 4 : vectors;
+      params.sweeps = sweeps;
+      multigrid = Multigrid::make(*M, params);
+      const MultigridSetupReport& report = multigrid->report();
+      section.print(Row()
+                        .text("set-up", "multigrid, smoother mr")
+                        .text("lattice", to_string(M->domain_lattice()->extents()))
+                        .count("vectors", params.vectors)
+                        .count("sweeps", params.sweeps)
+                        .number("seconds", report.seconds)
+                        .number("smoothing", report.seconds_of_smoothing)
+                        .number("sweeps with the cycle", report.seconds_of_sweeps)
+                        .number("orthonormalisation", report.seconds_of_orthonormalisation)
+                        .number("coarse operator", report.seconds_of_coarse_operator)
+                        .number("residual of the vectors", report.residual.back(), 3));
+    });
+    if (!multigrid) return;
+    const double seconds = multigrid->report().seconds;
+    coarse_operators(section, multigrid->coarse(), multigrid->hierarchy().lattice(1)->extents());
+    for (const int columns : {1, 12}) {
+      solve_case(section, "multigrid", *M, columns,
+                 MultigridSpec{.multigrid = multigrid, .tolerance = tolerance, .fallback = false}, seconds);
+      solve_case(
+          section, "BiCGStab in float", *M, columns,
+          EvenOddSpec{MixedPrecisionSpec{BicgstabSpec{.tolerance = tolerance}, Precision::single_precision}},
+          0);
+      solve_case(section, "CG in float", *M, columns,
+                 EvenOddSpec{MixedPrecisionSpec{CgSpec{.tolerance = tolerance}, Precision::single_precision}},
+                 0);
+    }
+  }
+}
+
+}  // namespace trellis::gpu_check
