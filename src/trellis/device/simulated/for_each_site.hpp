@@ -1,7 +1,7 @@
 #pragma once
 /// Site loops of a simulated GPU (preset cuda-simulated): the launches for GPUs compiled by the host's
 /// compiler. While a loop runs, device memory can be reached, else not; a functor that holds a pointer to
-/// host memory is refused.
+/// host memory is refused. Loops run at once, or when the schedule of the queues lets them (queues.hpp).
 #include <algorithm>
 #include <type_traits>
 
@@ -9,6 +9,7 @@
 #include "trellis/device/gpu_activity.hpp"
 #include "trellis/device/launch_hints.hpp"
 #include "trellis/device/simulated/device_memory.hpp"
+#include "trellis/device/simulated/queues.hpp"
 #include "trellis/device/site_range.hpp"
 
 namespace trellis::cuda {
@@ -41,23 +42,25 @@ inline int site_of(const SiteRange& range, int i) {
   return range.list ? range.list[range.begin + i] : range.begin + i;
 }
 
+/// body(functor, site) with the copy of the functor that travels to the device, in the queue of launches.
 template <class F, class Body>
 void simulate_launch(const SiteRange& range, const F& f, const Body& body) {
   check_launch(range, f);
-  const DeviceMemoryAccess access;
-  for (int i = 0; i < range.size(); ++i) body(site_of(range, i));
+  simulated::submit(simulated::launch_queue(), [range, f, body] {
+    for (int i = 0; i < range.size(); ++i) body(f, site_of(range, i));
+  });
 }
 
 inline constexpr int threads_per_block = 128;
 
 template <class F>
 void for_each_site(const SiteRange& range, int slots, const F& f, int /*threads*/ = threads_per_block) {
-  simulate_launch(range, f, [&](int site) {
+  simulate_launch(range, f, [slots](const F& g, int site) {
     for (int slot = 0; slot < slots; ++slot) {
       if constexpr (std::is_invocable_v<const F&, int, int>)
-        f(site, slot);
+        g(site, slot);
       else
-        f(site);
+        g(site);
     }
   });
 }
@@ -65,9 +68,9 @@ void for_each_site(const SiteRange& range, int slots, const F& f, int /*threads*
 template <class F>
 void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f,
                              int /*threads*/ = threads_per_block) {
-  simulate_launch(range, f, [&](int site) {
+  simulate_launch(range, f, [groups](const F& g, int site) {
     for (int group = 0; group < groups.count(); ++group)
-      for (int slot = groups.begin(group); slot < groups.end(group); ++slot) f(site, slot);
+      for (int slot = groups.begin(group); slot < groups.end(group); ++slot) g(site, slot);
   });
 }
 
@@ -96,8 +99,7 @@ void reduce_sites(const SiteRange& range, int columns, const F& f, ExactSum* sum
   if (range.size() == 0 || columns == 0) return;
   const SumMemory memory = sum_memory(columns * N);
   check_launch(range, f);
-  {
-    const DeviceMemoryAccess access;
+  simulated::submit(simulated::launch_queue(), [range, columns, f, memory] {
     const int blocks = blocks_of_sum(range.size(), threads_per_block);
     for (int column = 0; column < columns; ++column)
       for (int block = 0; block < blocks; ++block)
@@ -106,19 +108,20 @@ void reduce_sites(const SiteRange& range, int columns, const F& f, ExactSum* sum
       memory.finished[row] = memory.in_making[row].finished();
       memory.in_making[row] = {};
     }
-  }
+  });
   take_sums(memory, columns * N, sums);
 }
 
 template <class F>
 double maximum_over_sites(const SiteRange& range, const F& f) {
   Bits largest = 0;
-  simulate_launch(range, f, [&](int site) {
+  simulate_launch(range, f, [&largest](const F& g, int site) {
     double terms[1];
-    terms_of<1>(f, site, 0, terms);
+    terms_of<1>(g, site, 0, terms);
     largest = std::max(largest, bits_of(terms[0]) & ~(Bits(1) << 63));
   });
   count_wait();
+  simulated::wait_for(simulated::launch_queue());
   return maximum_of(largest);
 }
 

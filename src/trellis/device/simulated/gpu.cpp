@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -12,6 +13,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/device/simulated/for_each_site.hpp"
+#include "trellis/device/simulated/queues.hpp"
 
 namespace trellis::cuda {
 
@@ -69,12 +71,25 @@ void require_no_host_pointers(const void* object, size_t bytes) {
   }
 }
 
-/// NaN in every number, so that whoever reads before it writes is found.
+namespace {
+/// NaN in every number, so that whoever reads before it writes is found: at once in memory that nobody had,
+/// else behind what the main queue does with it for its last owner.
+void poison(void* data, size_t bytes, bool is_new) {
+  const auto fill = [=] { std::memset(data, 0xff, bytes); };
+  if (!is_new) return simulated::submit(simulated::main_queue, fill);
+  const DeviceMemoryAccess access;
+  fill();
+}
+}  // namespace
+
+/// Memory is made and freed in the order of the main queue; a launch of another queue comes after.
 void* allocate_unset(size_t bytes) {
   reserve();
   const size_t rounded = (bytes + page - 1) / page * page;
   void* data;
-  if (const auto at = free_blocks.find(rounded); at != free_blocks.end()) {
+  const auto at = free_blocks.find(rounded);
+  const bool is_new = at == free_blocks.end();
+  if (!is_new) {
     data = at->second;
     free_blocks.erase(at);
   } else {
@@ -83,8 +98,9 @@ void* allocate_unset(size_t bytes) {
     used += rounded;
   }
   allocations[data] = rounded;
-  const DeviceMemoryAccess access;
-  std::memset(data, 0xff, bytes);
+  poison(data, bytes, is_new);
+  if (const int own = simulated::launch_queue(); own != simulated::main_queue)
+    simulated::order_behind(own, simulated::main_queue);
   return data;
 }
 
@@ -97,6 +113,8 @@ void* allocate(size_t bytes) {
 void release(void* data) {
   const auto at = allocations.find(data);
   if (at == allocations.end()) return;
+  if (const int own = simulated::launch_queue(); own != simulated::main_queue)
+    simulated::order_behind(simulated::main_queue, own);
   free_blocks.emplace(at->second, data);
   allocations.erase(at);
 }
@@ -106,16 +124,16 @@ void copy_to_host(void* host, const void* device, size_t bytes) {
   require_host(host);
   count_copy(int64_t(bytes));
   count_wait();
-  const DeviceMemoryAccess access;
-  std::memcpy(host, device, bytes);
+  simulated::submit(simulated::launch_queue(), [=] { std::memcpy(host, device, bytes); });
+  simulated::wait_for(simulated::launch_queue());
 }
 void copy_from_host(void* device, const void* host, size_t bytes) {
   require_device(device);
   require_host(host);
   count_copy(int64_t(bytes));
   count_wait();
-  const DeviceMemoryAccess access;
-  std::memcpy(device, host, bytes);
+  simulated::submit(simulated::launch_queue(), [=] { std::memcpy(device, host, bytes); });
+  simulated::wait_for(simulated::launch_queue());
 }
 void copy_on_device(void* to, const void* from, size_t bytes) {
   copy_rows_on_device(to, bytes, from, bytes, bytes, 1);
@@ -124,15 +142,15 @@ void copy_rows_on_device(void* to, size_t to_pitch, const void* from, size_t fro
                          size_t rows) {
   require_device(to);
   require_device(from);
-  const DeviceMemoryAccess access;
-  for (size_t row = 0; row < rows; ++row)
-    std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
-                width);
+  simulated::submit(simulated::launch_queue(), [=] {
+    for (size_t row = 0; row < rows; ++row)
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                  width);
+  });
 }
 void set_zero(void* device, size_t bytes) {
   require_device(device);
-  const DeviceMemoryAccess access;
-  std::memset(device, 0, bytes);
+  simulated::submit(simulated::launch_queue(), [=] { std::memset(device, 0, bytes); });
 }
 
 std::vector<Gpu> gpus() { return {{"simulated on the host", "0.0", region_bytes, region_bytes - used}}; }
@@ -143,27 +161,57 @@ const std::string& name_of_this_gpu() {
 }
 std::string why_no_gpu() { return ""; }
 void require_gpu() {}
-void synchronize() { count_wait(); }
+void synchronize() {
+  count_wait();
+  simulated::wait_for_all();
+}
 void start_launch_timer() { timer_start = seconds_now(); }
-double stop_launch_timer() { return seconds_now() - timer_start; }
+double stop_launch_timer() {
+  simulated::wait_for(simulated::launch_queue());
+  return seconds_now() - timer_start;
+}
 
 PinnedMemory::PinnedMemory(size_t bytes) : data_{std::calloc(bytes > 0 ? bytes : 1, 1)}, bytes_{bytes} {}
-PinnedMemory::~PinnedMemory() { std::free(data_); }
+PinnedMemory::~PinnedMemory() {
+  simulated::wait_for_all();  // as cudaFreeHost
+  std::free(data_);
+}
 
-struct Stream::Handles {};
-Stream::Stream() = default;
+struct Stream::Handles {
+  int queue = simulated::make_queue();
+  ~Handles() { simulated::remove_queue(queue); }
+};
+Stream::Stream() : handles_{std::make_unique<Handles>()} {}
 Stream::~Stream() = default;
-void Stream::follow_main() {}
-void Stream::precede_main() {}
-void Stream::wait() { count_wait(); }
+void Stream::follow_main() {
+  if (!simulated::is_left_out(simulated::StreamWait::follow_main))
+    simulated::order_behind(handles_->queue, simulated::main_queue);
+}
+void Stream::precede_main() {
+  if (!simulated::is_left_out(simulated::StreamWait::precede_main))
+    simulated::order_behind(simulated::main_queue, handles_->queue);
+}
+void Stream::wait() {
+  count_wait();
+  if (!simulated::is_left_out(simulated::StreamWait::wait)) simulated::wait_for(handles_->queue);
+}
 void Stream::copy_to_host(void* host, const void* device, size_t bytes) {
-  cuda::copy_to_host(host, device, bytes);
+  require_device(device);
+  require_host(host);
+  count_copy(int64_t(bytes));
+  simulated::submit(handles_->queue, [=] { std::memcpy(host, device, bytes); });
 }
 void Stream::copy_from_host(void* device, const void* host, size_t bytes) {
-  cuda::copy_from_host(device, host, bytes);
+  require_device(device);
+  require_host(host);
+  count_copy(int64_t(bytes));
+  simulated::submit(handles_->queue, [=] { std::memcpy(device, host, bytes); });
 }
-Stream::Scope::Scope(const Stream&) : before_{nullptr} {}
-Stream::Scope::~Scope() = default;
+Stream::Scope::Scope(const Stream& stream)
+    : before_{reinterpret_cast<void*>(intptr_t(simulated::launch_queue()))} {
+  simulated::set_launch_queue(stream.handles_->queue);
+}
+Stream::Scope::~Scope() { simulated::set_launch_queue(int(reinterpret_cast<intptr_t>(before_))); }
 
 SumMemory sum_memory(int rows) {
   static Memory in_making, finished;
@@ -177,6 +225,7 @@ SumMemory sum_memory(int rows) {
 
 void take_sums(const SumMemory& memory, int rows, ExactSum* sums) {
   count_wait();
+  simulated::wait_for(simulated::launch_queue());
   for (int row = 0; row < rows; ++row) sums[row].merge(memory.finished[row].value());
 }
 

@@ -1,0 +1,37 @@
+#pragma once
+/// Queues of work of a simulated GPU. Without a schedule work runs at once. With one it runs as late as waits
+/// allow, or somewhat earlier, and the queues take turns at random: whoever forgets to wait finds old numbers
+/// under some schedule. The seed of a schedule comes from TRELLIS_SIMULATE_SEED, or from a test.
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace trellis::cuda::simulated {
+
+constexpr int main_queue = 0;
+
+int make_queue();
+/// @pre not the main queue. What it holds runs first.
+void remove_queue(int queue);
+/// The queue of launches: that of the innermost Stream::Scope, else the main one.
+int launch_queue();
+void set_launch_queue(int queue);
+
+/// Puts work behind what the queue holds.
+void submit(int queue, std::function<void()> work);
+/// What comes to the queue from here on runs after what the other one holds now.
+void order_behind(int queue, int other);
+/// The host waits for what the queue holds now.
+void wait_for(int queue);
+void wait_for_all();
+
+/// Runs all that is left, then goes on with this schedule, or with none.
+void set_schedule(std::optional<uint64_t> seed);
+bool has_schedule();
+
+/// The waits of a stream that a test can leave out, to see whether the schedules find it.
+enum class StreamWait { none, follow_main, precede_main, wait };
+void leave_out(StreamWait wait);
+bool is_left_out(StreamWait wait);
+
+}  // namespace trellis::cuda::simulated
