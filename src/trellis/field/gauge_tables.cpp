@@ -2,6 +2,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/field/storage/memory_layout.hpp"
+#include "trellis/lattice/global_sites.hpp"
 
 namespace trellis {
 
@@ -27,6 +28,16 @@ ExtendedTables GaugeTables::views() const {
   }
   for (int leg = 0; leg < 8; ++leg) t.shift[leg] = layout_->shift(leg);
   return t;
+}
+
+const int64_t* GaugeTables::global_sites() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (global_sites_.data() == nullptr) {
+    host_sites_ = trellis::global_sites(*layout_);
+    global_sites_ = {host_sites_, backend_};
+    if (backend_ == Backend::cuda) host_sites_ = {};
+  }
+  return global_sites_.data();
 }
 
 namespace {

@@ -24,6 +24,8 @@ class GaugeTables {
   ExtendedTables views() const;
   SiteRange inner() const { return site_range(inner_); }
   SiteRange inner(int parity) const { return site_range(inner_of_[parity]); }
+  /// [block][lane]: the index in the whole lattice, which keys random numbers. It is made at the first call.
+  const int64_t* global_sites() const;
 
   /// What an exchange moves: layers of the halo, corners included, of which directions' links, of which
   /// sites.
@@ -41,6 +43,8 @@ class GaugeTables {
   Backend backend_;
   KernelTable<int32_t> neighbours_, inner_, inner_of_[2];
   mutable std::mutex mutex_;
+  mutable std::vector<int64_t> host_sites_;  ///< on CPUs what global_sites_ is
+  mutable KernelTable<int64_t> global_sites_;
   mutable std::map<HaloPart, std::unique_ptr<SiteExchange>> exchanges_;
 };
 

@@ -41,6 +41,13 @@ GaugeTablesPtr Lattice::gauge_tables(int lanes, int width, Backend backend) cons
   return entry;
 }
 
+SiteTablesPtr Lattice::site_tables(const SiteLayoutPtr& layout, Backend backend) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& entry = site_tables_[{layout, backend}];
+  if (!entry) entry = std::make_shared<SiteTables>(layout, backend);
+  return entry;
+}
+
 LatticePtr make_lattice(const Coord& extents, Coord grid, CommunicatorPtr communicator,
                         const Boundary& boundary) {
   if (!communicator) communicator = world();

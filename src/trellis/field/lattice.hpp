@@ -6,6 +6,7 @@
 
 #include "trellis/comm/communicator.hpp"
 #include "trellis/field/gauge_tables.hpp"
+#include "trellis/field/site_tables.hpp"
 #include "trellis/lattice/extended_layout.hpp"
 #include "trellis/lattice/site_layout.hpp"
 
@@ -28,6 +29,8 @@ class Lattice {
   ExtendedLayoutPtr extended_layout(int lanes, int width) const;
   /// That order where the kernels of a backend can read it.
   GaugeTablesPtr gauge_tables(int lanes, int width, Backend backend) const;
+  /// Returns what the kernels of a backend need of an even-odd order of this lattice.
+  SiteTablesPtr site_tables(const SiteLayoutPtr& layout, Backend backend) const;
 
  private:
   Geometry geometry_;
@@ -36,6 +39,7 @@ class Lattice {
   mutable std::map<int, SiteLayoutPtr> layouts_;
   mutable std::map<std::pair<int, int>, ExtendedLayoutPtr> extended_;
   mutable std::map<std::pair<ExtendedLayoutPtr, Backend>, GaugeTablesPtr> gauge_tables_;
+  mutable std::map<std::pair<SiteLayoutPtr, Backend>, SiteTablesPtr> site_tables_;
 };
 
 using LatticePtr = std::shared_ptr<const Lattice>;

@@ -4,7 +4,6 @@
 
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/kernels/gauge/momentum.hpp"
-#include "trellis/lattice/global_sites.hpp"
 
 namespace trellis {
 
@@ -37,9 +36,7 @@ void add_force(AlgebraField& force, const LinkDerivative& G, const GaugeField& U
 }
 
 void set_random_momenta(AlgebraField& P, uint64_t seed, uint64_t stream, uint32_t trajectory) {
-  const std::vector<int64_t> all_sites = global_sites(P.layout());
-  const KernelTable<int64_t> sites(all_sites, P.backend());
-  const RandomMomentaCall call{P.raw(), sites.data(), random_key(seed, stream), trajectory};
+  const RandomMomentaCall call{P.raw(), P.site_tables().global_sites(), random_key(seed, stream), trajectory};
   dispatch_algebra(P, [&]<class Layout, class Storage>() {
     launch_random_momenta<Layout, Storage>(call, inner_sites(P));
   });

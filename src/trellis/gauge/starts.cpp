@@ -4,16 +4,13 @@
 
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/kernels/gauge/link_fields.hpp"
-#include "trellis/lattice/global_sites.hpp"
 
 namespace trellis {
 
 namespace {
 void set_random(GaugeField& U, RandomLinksCall call) {
-  const std::vector<int64_t> all_sites = global_sites(U.layout());
-  const KernelTable<int64_t> sites(all_sites, U.backend());
   call.gauge = {U.raw(), U.tables()};
-  call.sites = sites.data();
+  call.sites = U.site_tables().global_sites();
   dispatch_gauge(
       U, [&]<class Layout, class Storage>() { launch_random_links<Layout, Storage>(call, inner_sites(U)); });
   U.halo_is_stale();

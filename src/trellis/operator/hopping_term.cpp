@@ -20,9 +20,7 @@ HoppingTerm::HoppingTerm(const GaugeField& U, const WilsonParams& params, const 
           std::make_shared<HopLinks>(U, choice.precision, choice.link_reals, choice.backend, choice.lanes)} {
   const SiteLayout& layout = links_->layout();
   const Geometry& geometry = layout.geometry();
-  for (int parity = 0; parity < 2; ++parity) {
-    neighbours_[parity] = {layout.neighbours(parity), choice.backend};
-  }
+  tables_ = links_->lattice_ptr()->site_tables(links_->layout_ptr(), choice.backend);
   for (int leg = 0; leg < legs; ++leg) {
     const int mu = leg / 2, step = leg % 2 == 0 ? 1 : -1;
     const std::complex<double> z = step > 0 ? params.boundary[mu] : std::conj(params.boundary[mu]);
@@ -74,7 +72,7 @@ Cost HoppingTerm::hop_cost(int slots, int kernels_then) const {
 RawStencil HoppingTerm::stencil(int parity) const {
   const SiteLayout& layout = links_->layout();
   RawStencil s;
-  s.table = neighbours_[parity].data();
+  s.table = tables_->neighbours(parity);
   for (int leg = 0; leg < legs; ++leg) {
     StencilLeg& l = s.legs[leg];
     l.permutation = layout.permutes(leg) ? layout.permutation(leg) : nullptr;
@@ -95,9 +93,9 @@ const HoppingTerm::Walk& HoppingTerm::walk(int slots) const {
   constexpr double nominal_cache = 3.2e6;  // of 0.8 to 3.2 MB the best on cores with 2 MB
   const SiteLayout& layout = links_->layout();
   const double block_bytes = bytes_per_site(slots) * layout.lanes();
-  const bool has_columns = launches_can_be_cut(choice_.backend) && slots == 1;
-  const int column_blocks = has_columns ? int(nominal_cache / (2 * block_bytes)) : layout.blocks();
   walk = std::make_unique<Walk>();
+  if (!launches_can_be_cut(choice_.backend)) return *walk;
+  const int column_blocks = slots == 1 ? int(nominal_cache / (2 * block_bytes)) : layout.blocks();
   std::vector<int32_t> all(size_t(layout.blocks()));
   std::iota(all.begin(), all.end(), 0);
   walk->all = in_columns(layout, all, column_blocks);
@@ -105,8 +103,6 @@ const HoppingTerm::Walk& HoppingTerm::walk(int slots) const {
   for (int parity = 0; parity < 2; ++parity) {
     walk->inner[parity] = in_columns(layout, layout.inner(parity), column_blocks);
     walk->border[parity] = in_columns(layout, layout.border(parity), column_blocks);
-    walk->inner_table[parity] = {walk->inner[parity], choice_.backend};
-    walk->border_table[parity] = {walk->border[parity], choice_.backend};
   }
   return *walk;
 }
@@ -206,10 +202,11 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
     return launch(call, out, parity, task,
                   blocks.all.empty() ? SiteRange(out.layout().blocks()) : SiteRange(blocks.all));
   exchange.start(in, 1 - parity, task.is_dagger);
-  launch(call, out, parity, task, site_range(blocks.inner_table[parity]));
+  const bool is_cut = launches_can_be_cut(choice_.backend);
+  launch(call, out, parity, task, is_cut ? SiteRange(blocks.inner[parity]) : tables_->inner(parity));
   exchange.finish();
   for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
-  const SiteRange border = site_range(blocks.border_table[parity]);
+  const SiteRange border = is_cut ? SiteRange(blocks.border[parity]) : tables_->border(parity);
   // few blocks, far apart: how they are best read is tried apart from the others
   call.working_set = call.working_set / size_t(out.layout().blocks()) * size_t(border.size());
   launch(call, out, parity, task, border);

@@ -97,13 +97,13 @@ class HoppingTerm {
     double re[16] = {}, im[16] = {};
     double coefficient = 1.0;
   } phases_[8];
-  /// The blocks of launches, in the order in which they are visited.
+  /// The blocks of launches, in the order in which they are visited. Launches that cannot be cut take them in
+  /// the order of the layout, from its tables.
   struct Walk {
     std::vector<int32_t> all, inner[2], border[2];  ///< by parity
-    KernelTable<int32_t> inner_table[2], border_table[2];
   };
   const Walk& walk(int slots) const;
-  KernelTable<int32_t> neighbours_[2];  ///< by parity
+  SiteTablesPtr tables_;
   mutable std::mutex mutex_;
   mutable std::map<int, std::unique_ptr<Walk>> walks_;
   mutable std::map<int, std::unique_ptr<WilsonHalo>> halos_;

@@ -9,7 +9,6 @@
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/gauge/starts.hpp"
 #include "trellis/kernels/gauge/heatbath.hpp"
-#include "trellis/lattice/global_sites.hpp"
 
 namespace trellis {
 
@@ -31,15 +30,13 @@ void for_each_half_sweep(GaugeField& U, bool may_stop, F f) {
 }
 }  // namespace
 
-void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed,
-                    uint64_t stream, uint32_t trajectory, uint32_t sweep, bool may_stop) {
+void heatbath_sweep(GaugeField& U, double beta, uint64_t seed, uint64_t stream, uint32_t trajectory,
+                    uint32_t sweep, bool may_stop) {
   TRELLIS_REQUIRE(beta >= 0 && std::isfinite(beta), "beta ", beta);
   TRELLIS_REQUIRE(sweep < sweep_limit, "heat-bath sweep ", sweep, " of an update");
-  TRELLIS_REQUIRE(sites.size() == size_t(U.layout().blocks()) * size_t(U.lanes()), "table of ", sites.size(),
-                  " sites");
-  const KernelTable<int64_t> table(sites, U.backend());
+  const int64_t* sites = U.site_tables().global_sites();
   for_each_half_sweep(U, may_stop, [&](const LinkUpdateCall& update, const SiteRange& range) {
-    const HeatbathCall call{update, table.data(), beta, random_key(seed, stream), trajectory, sweep};
+    const HeatbathCall call{update, sites, beta, random_key(seed, stream), trajectory, sweep};
     dispatch_gauge(U, [&]<class Layout, class Storage>() { launch_heatbath<Layout, Storage>(call, range); });
   });
 }
@@ -59,19 +56,14 @@ Heatbath::Heatbath(const HeatbathParams& params) : params_{params} {
 }
 
 void Heatbath::update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t trajectory) {
-  const ExtendedLayoutPtr layout = U.lattice().extended_layout(U.lanes(), GaugeField::halo_width);
-  if (layout_ != layout) {
-    sites_ = global_sites(U.layout());
-    layout_ = layout;
-  }
   stop_together(U.lattice().communicator());
   const int64_t sweeps = int64_t(params_.heatbath_sweeps) + params_.overrelaxation_sweeps;
-  const bool is_long = sweeps * int64_t(sites_.size()) >= params_.least_interruptible;
+  const bool is_long = sweeps * int64_t(U.layout().blocks()) * U.lanes() >= params_.least_interruptible;
   std::optional<GaugeField> before;
   if (is_long) before = U;
   try {
     for (int sweep = 0; sweep < params_.heatbath_sweeps; ++sweep)
-      heatbath_sweep(U, params_.beta, sites_, seed, stream, trajectory, uint32_t(sweep), is_long);
+      heatbath_sweep(U, params_.beta, seed, stream, trajectory, uint32_t(sweep), is_long);
     for (int sweep = 0; sweep < params_.overrelaxation_sweeps; ++sweep) overrelaxation_sweep(U, is_long);
   } catch (const Interrupted&) {
     if (before) U = std::move(*before);

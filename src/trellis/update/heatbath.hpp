@@ -4,7 +4,6 @@
 /// of (seed, stream, trajectory): the same bits for every process grid, thread count and lane count, and
 /// after any interruption.
 #include <cstdint>
-#include <vector>
 
 #include "trellis/field/gauge_field.hpp"
 
@@ -19,7 +18,7 @@ struct HeatbathParams {
   int64_t least_interruptible = int64_t(1) << 19;
 };
 
-/// Sweeps over all links: for each direction the even, then the odd sites. Keeps the table of global sites.
+/// Sweeps over all links: for each direction the even, then the odd sites.
 class Heatbath {
  public:
   /// @pre beta >= 0 and finite, sweeps in range
@@ -36,8 +35,6 @@ class Heatbath {
 
  private:
   HeatbathParams params_;
-  ExtendedLayoutPtr layout_;  ///< of sites_
-  std::vector<int64_t> sites_;
 };
 
 void heatbath_update(GaugeField& U, const HeatbathParams& params, uint64_t seed, uint64_t stream,
@@ -45,8 +42,8 @@ void heatbath_update(GaugeField& U, const HeatbathParams& params, uint64_t seed,
 
 /// `sweep` counts the heat-bath sweeps of a trajectory, 0 .. 4095. The links are not re-unitarised.
 /// may_stop: between half sweeps.
-void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed,
-                    uint64_t stream, uint32_t trajectory, uint32_t sweep, bool may_stop = true);
+void heatbath_sweep(GaugeField& U, double beta, uint64_t seed, uint64_t stream, uint32_t trajectory,
+                    uint32_t sweep, bool may_stop = true);
 /// Keeps the action to rounding. The links are not re-unitarised.
 void overrelaxation_sweep(GaugeField& U, bool may_stop = true);
 

@@ -1,0 +1,54 @@
+#pragma once
+/// Tables of an even-odd order where the kernels of a backend can read them: all fields and operators of a
+/// lattice with that order share them, and each is made when it is first asked for. On a GPU they are copied
+/// there once.
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/lattice/extended_layout.hpp"
+#include "trellis/lattice/site_layout.hpp"
+
+namespace trellis {
+
+class SiteTables {
+ public:
+  SiteTables(SiteLayoutPtr layout, Backend backend) : layout_{std::move(layout)}, backend_{backend} {}
+
+  /// [block][leg]: the neighbours of the blocks of a parity (SiteLayout::neighbours).
+  const int32_t* neighbours(int parity) const;
+  /// The blocks of a parity without and with a neighbour on another rank.
+  SiteRange inner(int parity) const;
+  SiteRange border(int parity) const;
+  /// [block][lane] of a parity: the index in the whole lattice, which keys random numbers.
+  const int64_t* global_sites(int parity) const;
+  /// [block] of a parity: the block of the same sites in the order of gauge fields. @pre the same lane split
+  const int32_t* extended_blocks(const ExtendedLayoutPtr& order, int parity) const;
+  /// [block in the order of gauge fields]: block << 1 | parity in this one; -1 in its halo. @pre likewise
+  const int32_t* even_odd_blocks(const ExtendedLayoutPtr& order) const;
+
+ private:
+  /// An array that was computed for the table, which a GPU has a copy of.
+  template <class T>
+  struct Computed {
+    std::vector<T> host;
+    KernelTable<T> table;
+    void set(std::vector<T> values, Backend backend);
+  };
+  void require_same_split(const ExtendedLayout& order) const;
+  SiteLayoutPtr layout_;
+  Backend backend_;
+  mutable std::mutex mutex_;
+  const KernelTable<int32_t>& table_of(std::unique_ptr<KernelTable<int32_t>>& entry,
+                                       const std::vector<int32_t>& list) const;
+  mutable std::unique_ptr<KernelTable<int32_t>> neighbours_[2], inner_[2], border_[2];
+  mutable std::unique_ptr<Computed<int64_t>> global_sites_[2];
+  mutable std::map<ExtendedLayoutPtr, Computed<int32_t>> extended_blocks_[2], even_odd_blocks_;
+};
+
+using SiteTablesPtr = std::shared_ptr<const SiteTables>;
+
+}  // namespace trellis
