@@ -43,7 +43,7 @@ Options defaults() {
   return defaults;
 }
 
-/// A combination of storages, right-hand sides and slices on one lattice.
+/// A case combines storages, right-hand sides and slices on one lattice.
 struct Case {
   LatticePtr lattice;
   Precision precision = Precision::double_precision;

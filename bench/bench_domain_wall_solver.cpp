@@ -16,7 +16,7 @@
 namespace trellis::bench {
 namespace {
 
-/// Seconds of one S^dagger S, n times.
+/// Applies S^dagger S n times, and returns the seconds of one application.
 double seconds_of_operator(const LinearOperator& S, const SpinorField& b, int n) {
   SpinorField in = S.make_field(b.rhs()), out = S.make_field(b.rhs());
   convert(in, b);
@@ -49,7 +49,7 @@ class Measured {
     point_.emplace(point_source(matrix_->hop().lattice_ptr(), {0, 0, 0, 0}));
   }
 
-  /// Columns first, first + 1, ... of a point source.
+  /// Solves for the columns first, first + 1, ... of a point source.
   SolveReport solve(bool is_half, int columns, int first = 0) const {
     const DomainWallOperator D(matrix_);
     SpinorField b = D.make_field(columns), source = S_->make_field(columns);

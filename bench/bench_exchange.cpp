@@ -146,7 +146,7 @@ void once(MeasuredExchange& exchange) {
   exchange.wait();
 }
 
-/// All ways of one pattern.
+/// Measures all ways of one pattern.
 void measure_pattern(const std::string& name, const Pattern& pattern, int bytes, const Options& options,
                      const std::function<void(Row&)>& complete, std::vector<Row>& rows) {
   std::vector<Attempt> attempts;
@@ -192,7 +192,7 @@ void measure_ping_pong(Pairing pairing, int pairs, int bytes, const Options& opt
     for (double& seconds : rows[i].seconds) seconds /= 2;
 }
 
-/// 1, 2, 4 and so on up to all pairs.
+/// Returns 1, 2, 4 and so on up to all pairs.
 std::vector<int> numbers_of_pairs(int ranks) {
   std::vector<int> pairs;
   for (int n = 1; n < ranks / 2; n *= 2) pairs.push_back(n);

@@ -1,5 +1,5 @@
-/// Gauge kernels (plaquette, force, heat bath, over-relaxation, stout smearing) and the linear algebra of
-/// spinor fields, on well mixed links.
+/// This program measures gauge kernels (plaquette, force, heat bath, over-relaxation, stout smearing) and the
+/// linear algebra of spinor fields, on well mixed links.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -101,7 +101,7 @@ void gauge_kernels(std::vector<Result>& results, const Coord& extents, const Opt
               reference::stout_smeared(to_reference(U), reference::isotropic_stout(0.1)).links);
         }},
        2 * links},
-      // limit: of the numerical derivative
+      // The numerical derivative sets the limit.
       {{"stout_chain", stout_chain_cost, [&] { stout.pull_back(derivative); },
         [&] { return error_of_stout_chain(U, 0.1); }, 1e-8},
        6 * links}};
@@ -159,7 +159,7 @@ std::vector<double> numbers(const SpinorField& field) {
   return all;
 }
 
-/// As relative_error, over all ranks.
+/// Returns the same as relative_error, over all ranks.
 double error_of_parts(const std::vector<double>& found, const std::vector<double>& expected) {
   double difference = 0, size = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -169,14 +169,14 @@ double error_of_parts(const std::vector<double>& found, const std::vector<double
   return std::sqrt(sum_over_ranks(difference) / sum_over_ranks(size));
 }
 
-/// a x + b y
+/// Returns a x + b y.
 std::vector<double> combined(double a, const std::vector<double>& x, double b, const std::vector<double>& y) {
   std::vector<double> out(x.size());
   for (size_t i = 0; i < x.size(); ++i) out[i] = a * x[i] + b * y[i];
   return out;
 }
 
-/// sum over the sites of all ranks of conj(x) y, for each slot.
+/// Returns the sum over the sites of all ranks of conj(x) y, for each slot.
 std::vector<double> dots(const std::vector<double>& x, const std::vector<double>& y, int slots) {
   std::vector<double> found;
   const size_t part = x.size() / size_t(slots);

@@ -107,7 +107,7 @@ struct Solve {
   int64_t cycles = 0, columns_in_cycles = 0;  ///< of multigrid
 };
 
-/// Seconds of the slowest rank.
+/// Returns the seconds of the slowest rank.
 std::vector<NamedPart> parts_of(const SolveReport& report, const MultigridProfile& before,
                                 const MultigridProfile& after) {
   std::vector<NamedPart> parts{{"coarse", after.coarse - before.coarse},

@@ -32,7 +32,7 @@ double error_against_reference(const GaugeField& U, const SpinorField& r, const 
   return error;
 }
 
-/// Flops a second of the hop on one block.
+/// Returns the flops a second of the hop on one block.
 double hop_speed(Precision precision, int rhs, const Options& options) {
   GaugeField U(make_lattice(block, {1, 1, 1, 1}));
   fill_random_su3(U, 1);

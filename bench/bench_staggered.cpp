@@ -1,5 +1,6 @@
-/// The staggered hop, naive and improved: the alternating sequence D_oe, D_eo on well mixed links with the
-/// phases of a chemical potential and a magnetic flux, every storage and link compression.
+/// This program measures the staggered hop, naive and improved: the alternating sequence D_oe, D_eo on well
+/// mixed links with the phases of a chemical potential and a magnetic flux, every storage and link
+/// compression.
 #include <cmath>
 
 #include "bench/fields.hpp"

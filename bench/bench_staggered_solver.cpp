@@ -37,7 +37,7 @@ struct Row {
   double working_set;  ///< links and fields, all ranks
 };
 
-/// In double; in float half of it.
+/// Returns the bytes in double; in float they are half of it.
 double working_set(const StaggeredLinks& links, const SpinorField& field, int fields) {
   const Precision full = Precision::double_precision;
   const double far = links.is_improved() ? double(links.far(full)->bytes()) : 0.0;

@@ -1,5 +1,5 @@
-/// The Wilson hop: the alternating sequence D_oe, D_eo on well mixed links, every storage and link
-/// compression.
+/// This program measures the Wilson hop: the alternating sequence D_oe, D_eo on well mixed links, every
+/// storage and link compression.
 #include "bench/fields.hpp"
 #include "bench/measurement.hpp"
 #include "reference/wilson.hpp"

@@ -12,7 +12,7 @@ namespace trellis::bench {
 namespace {
 constexpr size_t cache_line = 64;
 
-/// The byte `i` of the message with a tag between two ranks.
+/// Returns the byte `i` of the message with a tag between two ranks.
 unsigned char numbered(int from, int to, int tag, size_t i) {
   return static_cast<unsigned char>(31 * from + 17 * to + 7 * tag + 3 * int(i % 251) + 1);
 }
@@ -125,7 +125,7 @@ int most_ranks_of_a_node() {
 }
 
 namespace {
-/// Ranks of world() in another order for each number from 1 on.
+/// Returns the ranks of world() in another order for each number from 1 on.
 std::vector<int> rotated(int number) {
   std::vector<int> ranks;
   for (int i = 0; i < world()->size(); ++i) ranks.push_back((i + number) % world()->size());

@@ -9,7 +9,7 @@
 
 namespace trellis::bench {
 
-/// Structures of doubles as doubles.
+/// Returns structures of doubles as doubles.
 template <class Site>
 std::vector<double> as_doubles(const std::vector<Site>& sites) {
   std::vector<double> out(sites.size() * sizeof(Site) / sizeof(double));
@@ -17,21 +17,21 @@ std::vector<double> as_doubles(const std::vector<Site>& sites) {
   return out;
 }
 
-/// Random SU(3) links (Gram-Schmidt of hashed numbers), well mixed.
+/// Sets random SU(3) links (Gram-Schmidt of hashed numbers), which are well mixed.
 void fill_random_su3(GaugeField& U, unsigned seed);
 
-/// Numbers of order one in all slots; others for another phase.
+/// Sets numbers of order one in all slots; another phase gives others.
 void fill(SpinorField& field, double phase = 1.0);
 
 /// One non-zero entry in each right-hand side, as the sources of a propagator have. @pre zero, with the
 /// origin
 void set_point_sources(SpinorField& b);
 
-/// Of all ranks, on every rank, sites in the order of the whole lattice, x fastest. Collective.
+/// Returns the numbers of all ranks on every rank, in the order of the whole lattice, x fastest. Collective.
 ///
 /// local: `reals` numbers for each local site, x fastest
 std::vector<double> gathered(const Geometry& geometry, const std::vector<double>& local, size_t reals);
-/// The whole lattice, on every rank. Collective.
+/// Returns the whole lattice on every rank. Collective.
 reference::Gauge to_reference(const GaugeField& U);
 /// One slot on the whole lattice, on every rank; sites that the field lacks are zero. Collective.
 ///
@@ -46,14 +46,14 @@ std::vector<Site> to_reference(const SpinorField& field, int slot) {
   return sites;
 }
 
-/// Added in the order of the ranks. Collective.
+/// Adds in the order of the ranks. Collective.
 double sum_over_ranks(double value);
 
-/// sqrt(sum |found - expected|^2 / sum |expected|^2)
+/// Returns sqrt(sum |found - expected|^2 / sum |expected|^2).
 double relative_error(const std::vector<double>& found, const std::vector<double>& expected);
 /// The larger one; NaN if one of them is.
 inline double larger(double a, double b) { return !(a >= b) && a == a ? b : a; }
-/// The same of vectors of complex numbers, matrices or spinors.
+/// Returns the same of vectors of complex numbers, matrices or spinors.
 template <class Site>
 double relative_error(const std::vector<Site>& found, const std::vector<Site>& expected) {
   return relative_error(as_doubles(found), as_doubles(expected));

@@ -58,7 +58,7 @@ using Matrices = std::vector<ColorMatrix<double>>;
 /// A number from -1 to 1 that depends on its arguments alone.
 double wave(int64_t n, int component) { return std::sin(1.0 + 0.37 * double(n % 1009) + 1.7 * component); }
 
-/// A derivative by the links: some matrix for each of them.
+/// Sets a derivative by the links: some matrix for each of them.
 void fill(LinkDerivative& G) {
   const Geometry& g = G.geometry();
   for (int64_t site = 0; site < g.local_volume(); ++site)
@@ -72,7 +72,7 @@ void fill(LinkDerivative& G) {
     }
 }
 
-/// All matrices on every rank. Collective.
+/// Returns all matrices on every rank. Collective.
 Matrices to_reference(const LinkDerivative& G) {
   const Geometry& g = G.geometry();
   std::vector<Link> local;
@@ -84,7 +84,7 @@ Matrices to_reference(const LinkDerivative& G) {
   return matrices;
 }
 
-/// sum Re tr(A_i B_i)
+/// Returns sum Re tr(A_i B_i).
 double real_trace(const Matrices& A, const Matrices& B) {
   double sum = 0;
   for (size_t n = 0; n < A.size(); ++n)

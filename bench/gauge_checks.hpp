@@ -21,10 +21,10 @@ double error_of_overrelaxation(Heatbath& update, GaugeField& U, uint32_t& trajec
 /// numerically.
 double error_of_stout_chain(const GaugeField& U, double rho);
 
-/// Of pull_back in single precision against the one in double.
+/// Returns the error of pull_back in single precision against the one in double.
 double error_of_single_stout_chain(const GaugeField& rounded, const GaugeField& U, double rho);
 
-/// Against the numbers of U, each rounded to float.
+/// Returns the error against the numbers of U, each rounded to float.
 double error_of_rounding(const GaugeField& found, const GaugeField& U);
 
 }  // namespace trellis::bench

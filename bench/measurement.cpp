@@ -275,7 +275,7 @@ int report(const std::vector<Result>& results, const Options& options, const All
 }
 
 namespace {
-/// On rank 0; with --json on standard output too.
+/// Prints the text on rank 0; with --json it goes to standard output, too.
 int fail(const std::string& text, bool json) {
   std::fprintf(stderr, "error: %s\n", text.c_str());
   if (json) std::puts(line_of({{"error", text}}).c_str());

@@ -31,7 +31,7 @@ struct Result {
 
 /// Seconds of a clock that only goes forward.
 double now();
-/// The middle value, the upper one of two. @pre not empty
+/// Returns the middle value, the upper one of two. @pre not empty
 double median(std::vector<double> values);
 
 /// Times `apply` (median over the rounds), interleaved with the read bandwidth over a buffer of the working

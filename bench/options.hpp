@@ -1,5 +1,5 @@
 #pragma once
-/// Command line of the benchmarks.
+/// The benchmarks have this command line.
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -28,7 +28,7 @@ OwnOption own_reals(const std::string& name, std::vector<double>& values, double
                     const std::string& description);  ///< separated by commas
 OwnOption own_text(const std::string& name, const std::string& form, std::string& value,
                    const std::string& description);
-/// Extents of a box, x.y.z.t, all of them at least 1.
+/// Reads the extents of a box, x.y.z.t, all of them at least 1.
 OwnOption own_extents(const std::string& name, Coord& value, const std::string& standard,
                       const std::string& description);
 
@@ -58,7 +58,7 @@ struct HelpWanted : std::runtime_error {
 /// `description`.
 Options parse_options(int argc, char** argv, const Options& defaults, const std::string& description = "");
 
-/// A combination of options as messages name it: "fp16, 8 link reals".
+/// Returns a combination of options as messages name it: "fp16, 8 link reals".
 std::string combination(Precision precision, int link_reals);
 /// Says on standard error (rank 0) that a combination is left out, and why.
 void say_skipped(const std::string& what, const std::string& why);

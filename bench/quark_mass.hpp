@@ -19,8 +19,8 @@ struct LowestEigenvalue {
 /// its inverse. Collective.
 LowestEigenvalue lowest_eigenvalue(const LinearOperator& M, const Inverse& inverse, int steps);
 
-/// By time, of the point source at the origin: sum_x |S|^2, and -sum_x tr[gamma_t S S^dagger], the axial
-/// current at the sink.
+/// A point source at the origin has these correlators by time: sum_x |S|^2, and -sum_x tr[gamma_t S
+/// S^dagger], the axial current at the sink.
 struct PionCorrelators {
   std::vector<double> pseudoscalar, axial;
   /// Mean over t from T/4 to T/2 - 1 of (C_A(t+1) - C_A(t-1)) / (4 C_P(t)), the current being unimproved.

@@ -23,7 +23,7 @@ constexpr int sources = 12;
 enum Rung { four_hops, iteration, whole_solve, rungs };
 constexpr const char* names[rungs] = {"four hops", "iteration", "whole solve"};
 
-/// Right-hand sides `first`, `first` + 1 and so on of the twelve of a point source.
+/// Sets the right-hand sides `first`, `first` + 1 and so on of the twelve of a point source.
 void set_sources(SpinorField& b, int first) {
   std::vector<double> reals(24);
   for (int rhs = 0; rhs < b.rhs(); ++rhs) {
@@ -47,7 +47,7 @@ class Batches {
         out_{SpinorField::like(even_)} {
     set_sources(even_, 0);
   }
-  /// Seconds of one source.
+  /// Returns the seconds of one source.
   double seconds(Rung rung) {
     switch (rung) {
       case four_hops:

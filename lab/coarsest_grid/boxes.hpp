@@ -9,7 +9,7 @@ namespace trellis::lab {
 
 class BoxesByMr {
  public:
-  /// S of D without the legs between boxes: the boxes side by side.
+  /// S belongs to D without the legs between boxes: it is that of boxes side by side.
   BoxesByMr(const CoarseMatrixPtr& D, const Coord& box)
       : box_{box}, S_{without_legs(*D, box), SchurForm::symmetric} {}
 

@@ -58,7 +58,7 @@ enum class Deflation {
   kept              ///< GCR has V among its directions from the start: its residuals stay orthogonal to S V
 };
 
-/// V and S V, the images being orthonormal.
+/// They are V and S V, and the images are orthonormal.
 struct Modes {
   std::vector<SpinorField> vectors, images;
 };
@@ -120,7 +120,7 @@ struct KrylovSpace {
   }
 };
 
-/// GCR without restarts, one sum a step. With `kept` modes among its images.
+/// GCR runs without restarts, with one sum a step. The `kept` modes are among its images.
 inline void gcr(System& system, SpinorField& x, SpinorField& r, const Modes* kept, int most) {
   KrylovSpace space(kept);
   double left2 = norm2_each(r)[0];
@@ -281,7 +281,7 @@ inline void chebyshev(System& system, SpinorField& x, SpinorField& r, double d2,
   }
 }
 
-/// The same for S^dagger S with eigenvalues in [lower, upper].
+/// Does the same for S^dagger S with eigenvalues in [lower, upper].
 inline void normal_chebyshev(System& system, SpinorField& x, SpinorField& r, double lower, double upper,
                              int most) {
   const double target2 = system.tolerance * system.tolerance * norm2_each(r)[0];

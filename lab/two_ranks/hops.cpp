@@ -20,7 +20,7 @@ constexpr const char* names[rungs] = {"first rank alone", "all at once, no excha
 constexpr PassOrder orders[] = {PassOrder::apart, PassOrder::in_slices, PassOrder::in_slices_read};
 constexpr const char* order_names[] = {"hops apart", "in slices", "in slices that are read"};
 
-/// A pair of hops of one lattice.
+/// A pair has two hops of one lattice.
 class Pair {
  public:
   Pair(const LatticePtr& lattice, Precision precision, int link_reals)

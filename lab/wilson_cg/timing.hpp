@@ -1,4 +1,4 @@
-/// How the ladders of this folder time: processor time, the best decile of rounds, one CG iteration.
+/// The ladders of this folder measure one CG iteration by processor time, in the best decile of rounds.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ inline double best_decile(std::vector<double> v) {
   return v[v.size() / 10];
 }
 
-/// Seconds of one iteration of CG on A^dagger A, in the storage of A, for all right-hand sides of the source.
+/// Returns the seconds of one iteration of CG on A^dagger A, in the storage of A, for all right-hand sides of
+/// the source.
 inline double seconds_of_iteration(const LinearOperator& A, const SpinorField& source) {
   constexpr int iterations = 10;
   ConjugateGradient method(A, source.rhs(), CgForm::normal_equations, false);

@@ -38,7 +38,7 @@ class GroupedHop {
         in_{call.in},
         out_{call.out} {}
 
-  /// Several blocks of one right-hand side, leg by leg.
+  /// Does several blocks of one right-hand side, leg by leg.
   TRELLIS_SITE_FN void blocks(const int32_t* list, int count, int slot) const {
     Spinor<Real> psi[largest];
     unroll<8>([&](auto leg) TRELLIS_INLINE_LAMBDA {

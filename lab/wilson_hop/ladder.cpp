@@ -58,7 +58,8 @@ class Ladder {
   using Lines = WilsonHopLines<CpuLayout<W>, Storage, LinkReals>;
   using Grouped = GroupedHop<CpuLayout<W>, Storage, LinkReals>;
 
-  /// near: 8 blocks of the inside again and again (caches), else the whole lattice, D_oe and D_eo in turn.
+  /// `near` does 8 inner blocks again and again (caches), and else D_oe and D_eo take the whole lattice in
+  /// turn.
   Ladder(const GaugeField& U, Precision precision, int slots, bool near)
       : slots_{slots},
         near_{near},
