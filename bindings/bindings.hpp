@@ -60,7 +60,7 @@ using Array = nb::ndarray<nb::numpy, T>;
 template <class T>
 using ArrayIn = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
 
-/// A new C-ordered array, not initialised, freed by NumPy.
+/// Makes a new C-ordered array, which is not initialised and which NumPy frees.
 template <class T>
 Array<T> make_array(const std::vector<size_t>& shape) {
   size_t count = 1;
@@ -77,7 +77,7 @@ Array<T> to_array(const std::vector<T>& values, const std::vector<size_t>& shape
   return array;
 }
 
-/// [t, z, y, x, inner...] for this rank's part of the lattice.
+/// Returns [t, z, y, x, inner...] for this rank's part of the lattice.
 inline std::vector<size_t> site_shape(const Geometry& geometry, std::initializer_list<size_t> inner) {
   const Coord& n = geometry.local();
   std::vector<size_t> shape{size_t(n[3]), size_t(n[2]), size_t(n[1]), size_t(n[0])};

@@ -1,4 +1,4 @@
-/// Domain-wall operators and propagators.
+/// Python gets domain-wall operators and propagators here.
 #include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"
@@ -47,7 +47,7 @@ Solved insert_current(const DomainWallOperator& D, const SolverSpec& solver, con
   return {std::move(F.quark), std::move(F.midpoint), {}, nullptr};
 }
 
-/// [current][momentum transfer][tau]; currents by kind and direction.
+/// Returns [current][momentum transfer][tau]; currents have a kind and a direction.
 Array<std::complex<double>> three_point(const DomainWallOperator& D, const KeptFields& sequential,
                                         const KeptFields& kept,
                                         const std::vector<std::pair<std::string, int>>& currents,

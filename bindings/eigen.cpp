@@ -25,7 +25,7 @@ std::shared_ptr<Prepared> update(const Prepared& before, std::shared_ptr<LinearO
   return std::const_pointer_cast<Prepared>(before.updated(system(M, form)));
 }
 
-/// The modes and warnings.
+/// Returns the modes and warnings.
 std::pair<std::shared_ptr<Eigenvectors>, std::vector<std::string>> read(const hdf5::Group& group,
                                                                         std::shared_ptr<LinearOperator> M,
                                                                         const std::string& form,

@@ -18,7 +18,7 @@ std::string name_of_vector(int i) {
   return name;
 }
 
-/// The numbers of a vector between a field and a file.
+/// It moves the numbers of a vector between a field and a file.
 class VectorSites {
  public:
   VectorSites(const Lattice& lattice, const FieldSpec& spec)
@@ -30,7 +30,7 @@ class VectorSites {
     if (is_full()) return {spec_.slices, 4, 3};
     return {spec_.slices * spinor_numbers / 2};
   }
-  /// Numbers of this rank.
+  /// Returns how many numbers this rank has.
   size_t size() const { return size_t(volume() * spec_.slices * spinor_numbers / (is_full() ? 1 : 2)); }
 
   void gather(const SpinorField& field, std::complex<double>* local) {

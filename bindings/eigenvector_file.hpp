@@ -1,6 +1,6 @@
 #pragma once
-/// Low modes of fermion operators in HDF5: one array for each vector, with checksum and norm
-/// (io/site_field_hdf5.hpp).
+/// Low modes of fermion operators lie in HDF5 files: there is one array for each vector, with checksum and
+/// norm (io/site_field_hdf5.hpp).
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-/// Monomials of sea quarks.
+/// Python gets the monomials of sea quarks here.
 #include "bindings.hpp"
 #include "trellis/update/hisq_fermion.hpp"
 #include "trellis/update/rational_monomial.hpp"

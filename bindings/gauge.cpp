@@ -1,4 +1,4 @@
-/// Gauge fields, their observables, and their generation.
+/// Python gets gauge fields, their observables and their generation here.
 #include "bindings.hpp"
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/field/gauge_field.hpp"

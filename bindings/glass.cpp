@@ -17,7 +17,7 @@ SpinSums sums_from_name(const std::string& name) {
   throw BadArgument(message("sums are energy, bonds, overlap, chirality or magnetisation, not '", name, "'"));
 }
 
-/// [t, z, y, x, component] of this rank.
+/// Returns [t, z, y, x, component] of this rank.
 std::vector<size_t> shape_of(const SpinGlass& glass) { return site_shape(glass.lattice().geometry(), {3}); }
 
 std::string name_of_slot(int slot) { return message("spins_", slot); }
@@ -32,7 +32,7 @@ Array<double> sums(const SpinGlass& glass, const std::string& kind, const SlotPa
   return to_array(values, {size_t(glass.samples()), pairs.size(), size_t(spin_sum_rows(of))});
 }
 
-/// A spin as two complex numbers, x + i y and z.
+/// A spin is stored as two complex numbers, x + i y and z.
 const hdf5::Dims spin_dims{2};
 
 void write(const SpinGlass& glass, hdf5::Group& group, int slot) {

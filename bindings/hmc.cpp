@@ -1,4 +1,4 @@
-/// Molecular dynamics: monomials, integrators, trajectories.
+/// Python gets molecular dynamics here: monomials, integrators, trajectories.
 #include "trellis/update/hmc.hpp"
 #include "bindings.hpp"
 #include "trellis/update/fermion_monomial.hpp"

@@ -1,4 +1,4 @@
-/// Gauge configurations in files.
+/// Python reads and writes gauge configurations in files here.
 #include "bindings.hpp"
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/io/gauge_file.hpp"

@@ -1,4 +1,4 @@
-/// Lattices and process grids.
+/// Python gets lattices and process grids here.
 #include "trellis/field/lattice.hpp"
 #include "bindings.hpp"
 #include "trellis/field/rank_placement.hpp"

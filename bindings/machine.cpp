@@ -1,4 +1,4 @@
-/// The machine, the build, and the ranks.
+/// Python learns of the machine, the build and the ranks here.
 #include <set>
 
 #include "bindings.hpp"
@@ -17,7 +17,7 @@
 namespace trellis::bindings {
 
 namespace {
-/// The bytes of `root`, on every rank.
+/// Returns the bytes of `root` on every rank.
 nb::bytes broadcast(const nb::bytes& mine, int root) {
   std::string data(mine.c_str(), mine.size());
   {

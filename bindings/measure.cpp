@@ -1,4 +1,4 @@
-/// Sources, propagators, correlators.
+/// Python gets sources, propagators and correlators here.
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Propagator solve(const WilsonOperator& M, const SolverSpec& solver, const Source
   return solve_propagator(M.matrix(), solver, source, guess);
 }
 
-/// Gamma_w S of the conserved vector current in direction mu, with a momentum.
+/// Returns Gamma_w S of the conserved vector current in direction mu, with a momentum.
 Source conserved_source(const Propagator& S, const GaugeField& U, const WilsonParams& hops, int mu,
                         const Momentum& n, std::optional<int> time) {
   const LinkWeights weights = current_weights(mu, n, S.source_at(), S.geometry().lattice(), time);
@@ -58,7 +58,7 @@ void write_propagator_sites(const Propagator& S, hdf5::Group& group, const std::
   write_site_field_hdf5(group, name, S.lattice(), local.data(), {4, 4, 3, 3}, precision_bits);
 }
 
-/// The propagator and warnings.
+/// Returns the propagator and warnings.
 std::pair<Propagator, std::vector<std::string>> read_propagator_sites(const hdf5::Group& group,
                                                                       const std::string& name,
                                                                       const std::shared_ptr<Lattice>& lattice,
@@ -122,7 +122,7 @@ Coord source_of(const std::string& path, const Geometry& geometry, const std::op
   return at;
 }
 
-/// The propagator and warnings.
+/// Returns the propagator and warnings.
 std::pair<Propagator, std::vector<std::string>> read_propagator_scidac(
     const std::string& path, const std::shared_ptr<Lattice>& lattice, const std::optional<Coord>& source_at,
     const BoundaryPhases& boundary) {
@@ -154,7 +154,7 @@ Array<std::complex<double>> to_numpy(const CorrelatorTable& table) {
   return to_array(table.values, {size_t(table.rows), size_t(table.momenta), size_t(table.times)});
 }
 
-/// [pair][momentum][time]
+/// Returns [pair][momentum][time].
 Array<std::complex<double>> mesons(const Propagator& quark, const Propagator& antiquark,
                                    const std::vector<std::pair<std::string, std::string>>& names,
                                    const Momenta& momenta) {
@@ -183,7 +183,7 @@ Flavour flavour_by_name(const std::string& name) {
   throw BadArgument(message("unknown flavour '", name, "'; legal: up, down, strange"));
 }
 
-/// Gamma as a 4 x 4 array.
+/// Returns Gamma as a 4 x 4 array.
 Array<std::complex<double>> gamma_matrix(const std::string& name) {
   const GammaMatrix gamma = gamma_by_name(name);
   auto array = make_array<std::complex<double>>({4, 4});

@@ -29,14 +29,14 @@ std::map<std::string, double> in_words(const MultigridProfile& p) {
           {"coarse", p.coarse.seconds}, {"residual", p.residual.seconds}, {"smoother", p.smoother.seconds}};
 }
 
-/// Extents of all levels, the finest first.
+/// Returns extents of all levels, the finest first.
 std::vector<Coord> lattices_of(const Multigrid& g) {
   std::vector<Coord> all{g.prolongator().fine_lattice()->extents()};
   for (int level = 1; level < g.levels(); ++level) all.push_back(g.hierarchy().lattice(level)->extents());
   return all;
 }
 
-/// The coarse matrices of a level and the prolongator to the next one, on this rank.
+/// Returns the bytes of each level's coarse matrices and of the prolongator to the next level, on this rank.
 std::vector<size_t> bytes_of_levels(const Multigrid& g) {
   std::vector<size_t> all;
   for (int level = 0; level < g.levels(); ++level)
@@ -74,7 +74,7 @@ std::vector<std::map<std::string, std::array<double, 3>>> parts_of_solves(const 
   return all;
 }
 
-/// The multigrid and warnings.
+/// Returns the multigrid and warnings.
 std::pair<std::shared_ptr<Multigrid>, std::vector<std::string>> read(const hdf5::Group& group,
                                                                      const WilsonOperator& M,
                                                                      const MultigridParams& params,

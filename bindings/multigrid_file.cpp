@@ -17,7 +17,7 @@ std::string numbered(const std::string& name, int i) {
   return name + text;
 }
 
-/// Right-hand sides of a field as arrays of a file, NAME_0000 and so on, in the storage of the field.
+/// It keeps right-hand sides of a field as arrays of a file, NAME_0000 and so on, in the field's storage.
 class FieldArrays {
  public:
   FieldArrays(const SiteField& field, std::string name, hdf5::Dims inner)

@@ -14,7 +14,7 @@ namespace trellis::bindings {
 /// [t][z][y][x][number] of its lattice: in double, or in single as they are kept. Collective.
 void write_multigrid(hdf5::Group& group, const Multigrid& multigrid);
 
-/// The statement of a file beside its arrays.
+/// A file states this beside its arrays.
 struct StatedMultigrid {
   MultigridParams params;
   double mass = 0, twisted_mass = 0;  ///< for which the coarse operator was built

@@ -1,4 +1,4 @@
-/// Fermion fields and Dirac operators.
+/// Python gets fermion fields and Dirac operators here.
 #include "bindings.hpp"
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -7,14 +7,14 @@
 namespace trellis::bindings {
 
 namespace {
-/// [t, z, y, x, spin, colour], with the slices of a fifth dimension before it.
+/// Returns [t, z, y, x, spin, colour], with the slices of a fifth dimension before it.
 std::vector<size_t> spinor_shape(const Geometry& geometry, int slices) {
   std::vector<size_t> shape = site_shape(geometry, {4, 3});
   if (slices > 1) shape.insert(shape.begin(), size_t(slices));
   return shape;
 }
 
-/// Numbers of one slice on this rank, as doubles.
+/// Returns how many doubles one slice has on this rank.
 size_t slice_stride(const Geometry& geometry) { return size_t(geometry.local_volume()) * 24; }
 
 Array<std::complex<double>> spinor_to_numpy(const SpinorField& psi) {

@@ -9,13 +9,13 @@
 
 namespace trellis::bindings {
 
-/// Nothing for "none".
+/// Returns nothing for "none".
 inline std::optional<SchurForm> form_by_name(const std::string& name) {
   if (name == "none") return std::nullopt;
   return schur_form_by_name(name);
 }
 
-/// The Schur complement of M, or BadArgument.
+/// Returns the Schur complement of M, or throws BadArgument.
 inline std::shared_ptr<const SchurOperator> require_schur(const LinearOperator& M, SchurForm form) {
   auto S = M.schur(form);
   if (!S) throw BadArgument(message(M.name(), " has no even-odd form"));

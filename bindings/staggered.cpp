@@ -1,4 +1,4 @@
-/// Staggered fermions: links, operators, HISQ links, traces and correlators.
+/// Python gets staggered fermions here: links, operators, HISQ links, traces and correlators.
 #include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"

@@ -34,7 +34,7 @@ void write_hdf5(const StaggeredPropagator& S, hdf5::Group& group, const std::str
   write_site_field_hdf5(group, name, S.lattice(), local.data(), {3, 3}, precision_bits);
 }
 
-/// The propagator and warnings.
+/// Returns the propagator and warnings.
 std::pair<StaggeredPropagator, std::vector<std::string>> read_hdf5(const hdf5::Group& group,
                                                                    const std::string& name,
                                                                    const std::shared_ptr<Lattice>& lattice,
@@ -46,10 +46,10 @@ std::pair<StaggeredPropagator, std::vector<std::string>> read_hdf5(const hdf5::G
           std::move(warnings)};
 }
 
-/// Colour vectors, each with the text of its record.
+/// Each colour vector has the text of its record beside it.
 using VectorRecords = std::vector<std::pair<const SpinorField*, int>>;
 
-/// The colour vectors (field, column) as records of one file.
+/// Writes the colour vectors (field, column) as records of one file.
 void write_vectors(const std::string& path, const VectorRecords& vectors,
                    const std::vector<std::string>& texts, int precision_bits, const std::string& file_text,
                    const std::string& note_type, const std::string& note) {
@@ -83,7 +83,7 @@ void write_scidac(const StaggeredPropagator& S, const Source* source, const std:
   write_vectors(path, vectors, texts, precision_bits, file_text, note_type, note);
 }
 
-/// All colour vectors of a file: arrays [t, z, y, x, colour] and texts, and warnings.
+/// Returns all colour vectors of a file: arrays [t, z, y, x, colour] and texts, and warnings.
 auto read_vectors(const std::string& path, const std::shared_ptr<Lattice>& lattice) {
   SiteFieldReport report;
   std::vector<SiteFieldContent> fields;
@@ -100,7 +100,7 @@ auto read_vectors(const std::string& path, const std::shared_ptr<Lattice>& latti
   return std::pair(std::move(found), std::move(report.warnings));
 }
 
-/// The numbers of a source, this rank's part: [t, z, y, x, colour of the vector, column].
+/// Returns this rank's part of the numbers of a source: [t, z, y, x, colour of the vector, column].
 Array<std::complex<double>> source_to_numpy(const Source& source) {
   TRELLIS_REQUIRE(kind_of(source) == SourceKind::colour_vector, "the source has no colour vectors");
   const StaggeredPropagator columns(source.columns, source.at, {});

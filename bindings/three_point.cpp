@@ -1,4 +1,4 @@
-/// Nucleon three-point functions with a fixed sink.
+/// Python gets nucleon three-point functions with a fixed sink here.
 #include "trellis/measure/three_point.hpp"
 #include "bindings.hpp"
 #include "trellis/measure/conserved_three_point.hpp"
@@ -19,7 +19,7 @@ Array<std::complex<double>> to_numpy(const CorrelatorTable& table) {
   return to_array(table.values, {size_t(table.rows), size_t(table.momenta), size_t(table.times)});
 }
 
-/// [current][momentum transfer][tau]
+/// Returns [current][momentum transfer][tau].
 Array<std::complex<double>> three_point(const Propagator& sequential, const Propagator& S,
                                         const std::vector<std::string>& names, const Momenta& transfers) {
   std::vector<GammaMatrix> currents;
@@ -31,7 +31,7 @@ Array<std::complex<double>> three_point(const Propagator& sequential, const Prop
   return to_numpy(table);
 }
 
-/// The same of the conserved vector current of Wilson-type quarks, in these directions.
+/// Returns the same of the conserved vector current of Wilson-type quarks, in these directions.
 Array<std::complex<double>> conserved(const GaugeField& U, const WilsonParams& hops,
                                       const Propagator& sequential, const Propagator& S,
                                       const std::vector<int>& directions, const Momenta& transfers) {

@@ -1,4 +1,4 @@
-/// Markov chains.
+/// Python gets Markov chains here.
 #include "bindings.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/gauge/starts.hpp"
