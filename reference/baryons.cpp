@@ -9,7 +9,7 @@ namespace trellis::reference {
 namespace {
 constexpr std::complex<double> i1{0.0, 1.0};
 
-/// The six permutations of three, with their signs; also the non-zero entries of epsilon.
+/// These are the six permutations of three, with their signs; epsilon has the same non-zero entries.
 struct Permutation {
   std::array<int, 3> of;
   double sign;
@@ -121,7 +121,7 @@ BaryonOperator octet_operator(DiquarkForm form, int q1, int q2, int gamma) {
   return N;
 }
 
-/// sum_{gamma,delta} (gamma_t P)_{delta gamma} < N_gamma N_delta^dagger >
+/// Returns sum_{gamma,delta} (gamma_t P)_{delta gamma} < N_gamma N_delta^dagger >.
 std::vector<std::complex<double>> octet_two_point(DiquarkForm form, int q1, int q2, const SpinMatrix& P,
                                                   const std::vector<Propagator>& quarks,
                                                   const TwoPointOptions& options) {

@@ -1,6 +1,6 @@
 #pragma once
-/// Baryon two-point functions by writing out all Wick contractions and both epsilon tensors
-/// (doc/conventions.md, Correlators). Slow but plain.
+/// Baryon two-point functions are computed by writing out all Wick contractions and both epsilon tensors
+/// (doc/conventions.md, Correlators). It is slow but plain.
 #include <array>
 #include <complex>
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace trellis::reference {
 
-/// coefficient eps_abc q0^a q1^b q2^c with the given flavours (indices into a list of propagators) and spins.
+/// A term is coefficient eps_abc q0^a q1^b q2^c with the given flavours (indices into a list of propagators)
+/// and spins.
 struct BaryonTerm {
   std::complex<double> coefficient;
   std::array<int, 3> flavour;
@@ -17,7 +18,7 @@ struct BaryonTerm {
 };
 using BaryonOperator = std::vector<BaryonTerm>;
 
-/// A general 4x4 spin matrix.
+/// This is a general 4x4 spin matrix.
 using SpinMatrix = std::array<std::array<std::complex<double>, 4>, 4>;
 SpinMatrix spin_matrix(const GammaMatrix& gamma);
 SpinMatrix operator+(const SpinMatrix& a, const SpinMatrix& b);
@@ -47,14 +48,14 @@ std::vector<std::complex<double>> octet_two_point(DiquarkForm form, int q1, int 
                                                   const std::vector<Propagator>& quarks,
                                                   const TwoPointOptions& options = {});
 
-/// (1 + gamma_t)/2, and the same times -i gamma_x gamma_y (spin up minus spin down).
+/// They return (1 + gamma_t)/2, and the same times -i gamma_x gamma_y (spin up minus spin down).
 SpinMatrix unpolarised_projector();
 SpinMatrix polarised_projector();
 
 /// The decuplet with G = C gamma_k, component gamma: eps [2 (q1^T G q2) q1 + (q1^T G q1) q2] / sqrt3, and
 /// eps (q1^T G q1) q1 for q1 = q2.
 BaryonOperator decuplet_operator(int q1, int q2, int k, int gamma);
-/// sum_ij tr[ (1 + gamma_t)/2 (delta_ij - gamma_i gamma_j / 3) < B_j Bbar_i > ]
+/// Returns sum_ij tr[ (1 + gamma_t)/2 (delta_ij - gamma_i gamma_j / 3) < B_j Bbar_i > ].
 std::vector<std::complex<double>> decuplet_two_point(int q1, int q2, const std::vector<Propagator>& quarks,
                                                      const TwoPointOptions& options = {});
 

@@ -81,7 +81,7 @@ FiveVector DomainWallOperator::apply(const FiveVector& psi) const {
   return out;
 }
 
-/// D_+^dagger psi - L^dagger D_-^dagger psi
+/// Returns D_+^dagger psi - L^dagger D_-^dagger psi.
 FiveVector DomainWallOperator::apply_dagger(const FiveVector& psi) const {
   FiveVector out = psi, minus = psi;
   for (size_t s = 0; s < psi.size(); ++s) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Domain-wall fermions, Shamir and Moebius (doc/conventions.md), on five-dimensional vectors:
+/// Domain-wall fermions of Shamir and Moebius (doc/conventions.md) act on five-dimensional vectors:
 ///
 ///   (D5 psi)_s = D_+ psi_s - D_- (L psi)_s,  D_+ = b5 D_W(-M5) + 1,  D_- = 1 - c5 D_W(-M5)
 ///   (L psi)_s = P_- psi_{s+1} + P_+ psi_{s-1}, the wrapped terms times -m_f,  P_+- = (1 +- gamma5)/2
@@ -20,12 +20,12 @@ struct DomainWallParameters {
   std::complex<double> c(size_t s) const { return c5_of_slice.empty() ? c5 : c5_of_slice[s]; }
 };
 
-/// One spinor vector for each slice.
+/// It has one spinor vector for each slice.
 using FiveVector = std::vector<SpinorVector>;
 
 std::complex<double> dot(const FiveVector& a, const FiveVector& b);
 double norm2(const FiveVector& a);
-/// |a - b| / |b|
+/// Returns |a - b| / |b|.
 double relative_error(const FiveVector& a, const FiveVector& b);
 /// P_+ psi (sign = 1) or P_- psi (sign = -1)
 SpinorVector chiral_part(const SpinorVector& psi, int sign);
@@ -36,7 +36,7 @@ class DomainWallOperator {
 
   FiveVector apply(const FiveVector& psi) const;
   FiveVector apply_dagger(const FiveVector& psi) const;
-  /// D_- on each slice.
+  /// Applies D_- on each slice.
   FiveVector apply_D_minus(const FiveVector& psi) const;
   FiveVector zero() const;
   const DomainWallParameters& parameters() const { return parameters_; }

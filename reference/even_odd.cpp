@@ -23,7 +23,7 @@ SpinorVector schur_symmetric(const WilsonOperator& D, int parity, const SpinorVe
     const SpinorVector there = D.diagonal_inverse(off_diagonal(D, psi_p, false));
     return difference(psi_p, D.diagonal_inverse(off_diagonal(D, there, false)));
   }
-  // the factors in the opposite order: 1 - (D^dagger)_pq A_qq^-dagger (D^dagger)_qp A_pp^-dagger
+  // The factors stand in the opposite order: 1 - (D^dagger)_pq A_qq^-dagger (D^dagger)_qp A_pp^-dagger
   const SpinorVector there = off_diagonal(D, D.diagonal_inverse(psi_p, true), true);
   return difference(psi_p, off_diagonal(D, D.diagonal_inverse(there, true), true));
 }

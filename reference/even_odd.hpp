@@ -5,10 +5,10 @@
 
 namespace trellis::reference {
 
-/// A_pp - D_pq A_qq^-1 D_qp
+/// Returns A_pp - D_pq A_qq^-1 D_qp.
 SpinorVector schur_asymmetric(const WilsonOperator& D, int parity, const SpinorVector& psi,
                               bool is_dagger = false);
-/// 1 - A_pp^-1 D_pq A_qq^-1 D_qp
+/// Returns 1 - A_pp^-1 D_pq A_qq^-1 D_qp.
 SpinorVector schur_symmetric(const WilsonOperator& D, int parity, const SpinorVector& psi,
                              bool is_dagger = false);
 

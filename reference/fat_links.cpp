@@ -5,7 +5,7 @@
 namespace trellis::reference {
 
 namespace {
-/// sides, then forward(mu), then the sides backwards.
+/// Goes along the sides, then forward(mu), then along the sides backwards.
 ColorMatrix<double> around(const Gauge& U, int64_t x, int mu, const std::vector<int>& sides) {
   std::vector<int> steps = sides;
   steps.push_back(forward(mu));
@@ -29,7 +29,7 @@ ColorMatrix<double> fat_link(const Gauge& U, int64_t x, int mu, const FatWeights
   return sum;
 }
 
-/// The inverse by cofactors, daggered.
+/// Returns the inverse by cofactors, daggered.
 ColorMatrix<double> inverse_dagger(const ColorMatrix<double>& A) {
   const Complex<double> d = determinant(A);
   const double n = norm2(d);

@@ -1,5 +1,5 @@
 #pragma once
-/// Fat and long links of improved staggered actions, path by path.
+/// Fat and long links of improved staggered actions are computed path by path.
 #include "reference/gauge.hpp"
 
 namespace trellis::reference {
@@ -10,10 +10,10 @@ struct FatWeights {
   double one = 1, three = 0, five = 0, seven = 0, lepage = 0;
 };
 
-/// sum of the weighted paths from x to x + mu.
+/// Returns the sum of the weighted paths from x to x + mu.
 Gauge fat_links(const Gauge& U, const FatWeights& weights);
 
-/// U_mu(x) U_mu(x+mu) U_mu(x+2mu)
+/// Returns U_mu(x) U_mu(x+mu) U_mu(x+2mu).
 Gauge long_links(const Gauge& U);
 
 /// V (V^dagger V)^(-1/2) of each link, by Newton's iteration V <- (V + V^-dagger) / 2.

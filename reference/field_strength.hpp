@@ -8,7 +8,7 @@ namespace trellis::reference {
 /// The sum of the four 1x1 loops that begin and end at x in the plane (mu, nu), all with the orientation
 /// mu -> nu.
 ColorMatrix<double> clover_leaves(const Gauge& U, int64_t site, int mu, int nu);
-/// The sum of the eight 2x1 and 1x2 loops, the same orientation.
+/// Returns the sum of the eight 2x1 and 1x2 loops, which have the same orientation.
 ColorMatrix<double> rectangle_leaves(const Gauge& U, int64_t site, int mu, int nu);
 
 /// F_munu = (Q - Q^dagger) / 8 with Q = clover_leaves. The trace is kept.

@@ -38,8 +38,8 @@ ColorMatrix<double> without_trace(ColorMatrix<double> F) {
   return F;
 }
 
-/// sum_x of -(1/32 pi^2) sum eps tr F F: 24 terms of eps, of which 8 equal ones for each of three pairs of
-/// planes (xy, zt), (xz, ty), (xt, yz).
+/// Returns sum_x of -(1/32 pi^2) sum eps tr F F: 24 terms of eps, of which 8 equal ones for each of three
+/// pairs of planes (xy, zt), (xz, ty), (xt, yz).
 double charge(const Gauge& U, FieldStrength field_strength) {
   const int planes[3][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}};
   double sum = 0;

@@ -9,7 +9,7 @@
 
 namespace trellis::reference {
 
-/// A gauge configuration.
+/// It is a gauge configuration.
 struct Gauge {
   Coord extents;
   std::vector<ColorMatrix<double>> links;  ///< [4 site + mu]
@@ -27,7 +27,7 @@ inline constexpr int backward(int mu) { return 2 * mu + 1; }
 inline constexpr int reversed(int step) { return step ^ 1; }
 inline constexpr int direction(int step) { return step / 2; }
 
-/// The neighbour of a site on the periodic lattice.
+/// Returns the neighbour of a site on the periodic lattice.
 int64_t neighbour(int64_t site, int step, const Coord& extents);
 
 /// Ordered product of the links met on a walk from `site`; a backward step contributes U_mu(x-mu)^dagger.
@@ -39,10 +39,10 @@ ColorMatrix<double> plaquette_loop(const Gauge& U, int64_t site, int a, int b);
 /// Sum over nu != mu of the two walks x -> x+mu of three steps, forward and backward in nu.
 ColorMatrix<double> staple_sum(const Gauge& U, int64_t site, int mu);
 
-/// (A - A^dagger) / 2 without its trace.
+/// Returns (A - A^dagger) / 2 without its trace.
 ColorMatrix<double> traceless_antihermitian(const ColorMatrix<double>& A);
 
-/// exp(A) by scaling and squaring of the Taylor series, to rounding.
+/// Returns exp(A) by scaling and squaring of the Taylor series, to rounding.
 ColorMatrix<double> exponential(const ColorMatrix<double>& A);
 
 Complex<double> determinant(const ColorMatrix<double>& A);

@@ -11,7 +11,7 @@ ColorMatrix<double> rectangle_loop(const Gauge& U, int64_t site, int mu, int nu)
   return path(U, site, {forward(mu), forward(mu), forward(nu), backward(mu), backward(mu), backward(nu)});
 }
 
-/// Sum of Re tr P_munu / 3 over sites.
+/// Returns the sum of Re tr P_munu / 3 over sites.
 double plaquette_sum(const Gauge& U, int mu, int nu) {
   double sum = 0;
   for (int64_t x = 0; x < U.volume(); ++x)

@@ -1,5 +1,5 @@
 #pragma once
-/// Loops of the gauge field and the gauge action (doc/conventions.md, Gauge action).
+/// This file has loops of the gauge field and the gauge action (doc/conventions.md, Gauge action).
 #include <complex>
 
 #include "reference/gauge.hpp"
@@ -19,7 +19,7 @@ double wilson_loop(const Gauge& U, int mu, int R, int nu, int T);
 double link_trace(const Gauge& U);
 /// Mean over the transverse sites of tr prod_mu U_mu / 3.
 std::complex<double> polyakov_loop(const Gauge& U, int mu = 3);
-/// The largest of |(U U^dagger - 1)_ij| and |det U - 1| over all links.
+/// Returns the largest of |(U U^dagger - 1)_ij| and |det U - 1| over all links.
 double unitarity_violation(const Gauge& U);
 
 /// S = beta sum_x [ c0 sum_{mu<nu} (1 - Re tr P_munu / 3) + c1 sum_{mu!=nu} (1 - Re tr R_munu / 3) ], c0 = 1

@@ -1,5 +1,5 @@
 #pragma once
-/// Meson two-point functions (doc/conventions.md, Correlators).
+/// This file has meson two-point functions (doc/conventions.md, Correlators).
 #include "reference/solver.hpp"
 
 namespace trellis::reference {
@@ -14,10 +14,10 @@ std::vector<std::complex<double>> meson(const Propagator& quark, const Propagato
                                         const std::array<int, 3>& n = {0, 0, 0},
                                         const Coord& source_at = {0, 0, 0, 0});
 
-/// sum over space, spins and colours of |S|^2 at time t + t_src: the pion at zero momentum.
+/// Returns the sum over space, spins and colours of |S|^2 at time t + t_src: the pion at zero momentum.
 std::vector<double> propagator_norm(const Propagator& S, int source_time = 0);
 
-/// exp(-i p.(x - x_src))
+/// Returns exp(-i p.(x - x_src)).
 std::complex<double> momentum_phase(const Coord& x, const Coord& source_at, const std::array<int, 3>& n,
                                     const Coord& extents);
 

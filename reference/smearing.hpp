@@ -1,15 +1,15 @@
 #pragma once
-/// Smearing of links.
+/// This file smears links.
 #include <array>
 
 #include "reference/gauge.hpp"
 
 namespace trellis::reference {
 
-/// rho[mu][nu]: weight of the staples of U_mu in the plane (mu, nu).
+/// rho[mu][nu] is the weight of the staples of U_mu in the plane (mu, nu).
 using StoutWeights = std::array<std::array<double, Nd>, Nd>;
 StoutWeights isotropic_stout(double rho);
-/// Only spatial links, by their spatial staples.
+/// Smears spatial links alone, by their spatial staples.
 StoutWeights spatial_stout(double rho);
 
 /// U'_mu(x) = exp(TA(Omega)) U_mu(x), Omega = sum_nu rho_munu (staples in the plane) U_mu(x)^dagger

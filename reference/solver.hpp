@@ -1,5 +1,5 @@
 #pragma once
-/// Conjugate gradients on the normal equations, and propagators (twelve columns).
+/// This file has conjugate gradients on the normal equations, and propagators (twelve columns).
 #include <array>
 
 #include "reference/wilson.hpp"
@@ -28,7 +28,7 @@ struct Propagator {
   }
 };
 
-/// D^-1 on each of the twelve columns.
+/// Returns D^-1 on each of the twelve columns.
 Propagator propagator(const WilsonOperator& D, const Propagator& source, double tolerance = 1e-13);
 
 }  // namespace trellis::reference

@@ -1,5 +1,5 @@
 #pragma once
-/// Sources of propagators.
+/// This file has the sources of propagators.
 #include "reference/solver.hpp"
 
 namespace trellis::reference {

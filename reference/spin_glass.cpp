@@ -17,7 +17,7 @@ Spin cross(const Spin& a, const Spin& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
-/// f(site) for the sites of a parity.
+/// Calls f(site) for the sites of a parity.
 template <class F>
 void for_each_site_of(const SpinGlass& glass, int parity, const F& f) {
   for (int64_t site = 0; site < product(glass.extents); ++site)
@@ -42,7 +42,7 @@ double sign_of(const Spin& a) {
   return a[0] < 0 ? -1 : 1;
 }
 
-/// Two unit vectors across a, of which both change sign with a. After T. Duff et al. (2017), Building an
+/// Returns two unit vectors across a, which both change sign with a, after T. Duff et al. (2017), Building an
 /// orthonormal basis, revisited.
 std::array<Spin, 2> across(const Spin& a) {
   const double sign = sign_of(a), f = -1 / (sign + a[2]), b = a[0] * a[1] * f;

@@ -10,9 +10,9 @@
 
 namespace trellis::reference {
 
-/// Three components of length 1.
+/// It has three components, and length 1.
 using Spin = std::array<double, 3>;
-/// J of the bonds from a site to its neighbours in +x, +y and +z.
+/// These are the J of the bonds from a site to its neighbours in +x, +y and +z.
 using BondCouplings = std::array<double, 3>;
 
 struct SpinGlass {
@@ -31,8 +31,8 @@ double energy(const SpinGlass& glass, int sample);
 /// S -> 2 (S . h) h / h^2 - S on all even sites, then on all odd ones; S stays where h is 0.
 void over_relax(SpinGlass& glass);
 
-/// New spins with the density exp(beta S . h), on all even sites, then on all odd ones. Random numbers: draw
-/// `draw` of purpose spin_heatbath at trajectory `sweep` (doc/random_numbers.md).
+/// Draws new spins with the density exp(beta S . h), on all even sites, then on all odd ones. Random numbers
+/// are draw `draw` of purpose spin_heatbath at trajectory `sweep` (doc/random_numbers.md).
 void heat_bath(SpinGlass& glass, double beta, RandomKey key, uint32_t sweep, uint32_t draw);
 
 /// Sums over the bonds of a sample: J S.S', (S.S')^2, and the product of S.S' of two sets of spins.
@@ -46,7 +46,7 @@ BondSums bond_sums(const SpinGlass& glass, const SpinGlass& other, int sample);
 std::array<double, 2> overlap(const SpinGlass& glass, const SpinGlass& other, int a, int b, int mu,
                               int sample);
 
-/// The chirality S(x + mu) . (S(x) x S(x - mu)) of a site.
+/// Returns the chirality S(x + mu) . (S(x) x S(x - mu)) of a site.
 double chirality(const SpinGlass& glass, int64_t site, int mu);
 
 }  // namespace trellis::reference

@@ -10,7 +10,7 @@
 
 namespace trellis::reference {
 
-/// One spinor a site, lexicographic, x fastest.
+/// There is one spinor a site, in lexicographic order, x fastest.
 using SpinorVector = std::vector<Spinor<double>>;
 
 /// A linear operator: out = M in.
@@ -31,11 +31,11 @@ Spinor<double> operator*(const GammaMatrix& gamma, const Spinor<double>& a);
 void add_scaled(SpinorVector& y, std::complex<double> a, const SpinorVector& x);
 SpinorVector difference(const SpinorVector& a, const SpinorVector& b);
 SpinorVector multiply(const GammaMatrix& gamma, const SpinorVector& a);
-/// sum_x a(x)^dagger b(x)
+/// Returns sum_x a(x)^dagger b(x).
 std::complex<double> dot(const SpinorVector& a, const SpinorVector& b);
 double norm2(const SpinorVector& a);
 
-/// The sites of one parity, zero elsewhere.
+/// Returns a on the sites of one parity, and zero elsewhere.
 SpinorVector restricted_to(const SpinorVector& a, int parity, const Coord& extents);
 
 }  // namespace trellis::reference

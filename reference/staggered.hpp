@@ -1,5 +1,5 @@
 #pragma once
-/// The staggered operator with one U(1) field (doc/conventions.md, Staggered fermions).
+/// The staggered operator has one U(1) field (doc/conventions.md, Staggered fermions).
 #include <array>
 #include <map>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace trellis::reference {
 
-/// One colour vector a site, lexicographic, x fastest.
+/// There is one colour vector a site, in lexicographic order, x fastest.
 using ColorVectors = std::vector<ColorVector<double>>;
 
 /// What theta is made of besides the staggered phases.
@@ -18,7 +18,7 @@ struct StaggeredPhases {
   std::map<std::pair<int, int>, int> flux;  ///< plane (a, b), a < b -> quanta k
 };
 
-/// theta_mu(x), [4 site + mu]: the staggered phase (0 or pi) + boundary + chemical potential + flux.
+/// Returns theta_mu(x), [4 site + mu]: the staggered phase (0 or pi) + boundary + chemical potential + flux.
 std::vector<double> staggered_theta(const Coord& extents, const StaggeredPhases& phases);
 
 /// M psi = m psi + (1/2) sum_mu [ u_mu(x) U_mu(x) psi(x+mu) - conj(u_mu(x-mu)) U_mu(x-mu)^dagger psi(x-mu) ],

@@ -28,12 +28,12 @@ struct WilsonParameters {
   double twisted_mass = 0;  ///< mu_tm
 };
 
-/// The isotropic operator with a clover term.
+/// Returns the isotropic operator with a clover term.
 WilsonParameters wilson_clover(double mass, double csw,
                                const BoundaryPhases& boundary = antiperiodic_in_time);
 inline double mass_of_kappa(double kappa) { return 1 / (2 * kappa) - 4; }
 
-/// H psi, or H^dagger psi.
+/// Returns H psi, or H^dagger psi.
 SpinorVector wilson_hop(const Gauge& U, const WilsonParameters& parameters, const SpinorVector& psi,
                         bool is_dagger = false);
 
@@ -42,7 +42,7 @@ using ChiralBlock = std::array<std::array<std::complex<double>, 6>, 6>;
 /// The two blocks of a site: spins 0, 1 (gamma5 = 1) and spins 2, 3 (gamma5 = -1).
 using ChiralBlocks = std::array<ChiralBlock, 2>;
 
-/// The clover term sum_{mu<nu} c_munu (i/2) sigma_munu F_munu of every site (hermitian).
+/// Returns the clover term sum_{mu<nu} c_munu (i/2) sigma_munu F_munu of every site (hermitian).
 std::vector<ChiralBlocks> clover_blocks(const Gauge& U, const WilsonParameters& parameters);
 
 /// out = block-diagonal matrix times psi.

@@ -1,5 +1,5 @@
 #pragma once
-/// A lattice cut into equal blocks: the blocks of the Schwarz method and the aggregates of coarsening.
+/// A lattice is cut into equal blocks: the blocks of the Schwarz method and the aggregates of coarsening.
 #include <vector>
 
 #include "trellis/lattice/geometry.hpp"

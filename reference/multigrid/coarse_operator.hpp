@@ -1,5 +1,5 @@
 #pragma once
-/// Prolongation, restriction and the Galerkin operator of the next level (doc/operators/multigrid.md):
+/// Prolongation, restriction and the Galerkin operator lead to the next level (doc/operators/multigrid.md):
 ///
 ///   P^dagger P = 1,   gamma5 P = P gamma5,   D_c = P^dagger D P
 #include "reference/multigrid/blocks.hpp"

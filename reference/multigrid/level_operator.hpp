@@ -13,7 +13,7 @@
 
 namespace trellis::reference {
 
-/// [components site + component], lexicographic sites, x fastest.
+/// A vector has the numbers [components site + component], with lexicographic sites, x fastest.
 using LevelVector = std::vector<Complex<double>>;
 
 LevelVector to_level(const SpinorVector& v);
@@ -23,12 +23,12 @@ SpinorVector to_spinors(const LevelVector& v);
 void add_scaled(LevelVector& y, std::complex<double> a, const LevelVector& x);
 LevelVector scaled(std::complex<double> a, const LevelVector& x);
 LevelVector difference(const LevelVector& a, const LevelVector& b);
-/// sum of conj(a) b
+/// Returns the sum of conj(a) b.
 std::complex<double> dot(const LevelVector& a, const LevelVector& b);
 double norm2(const LevelVector& a);
-/// x / |x|
+/// Returns x / |x|.
 LevelVector normalised(const LevelVector& x);
-/// The sign of each component's chirality times v.
+/// Returns the sign of each component's chirality times v.
 LevelVector gamma5_times(int components, const LevelVector& v);
 
 class LevelOperator {
@@ -51,7 +51,7 @@ class LevelOperator {
   /// there.
   virtual void add_even_chirality(Complex<double>* out, int64_t x, const Complex<double>* in) const = 0;
 
-  /// D v
+  /// Returns D v.
   LevelVector apply(const LevelVector& v) const;
   Matrix self_matrix(int64_t x) const;           ///< A(x)
   Matrix self_inverse(int64_t x) const;          ///< A(x)^-1. Throws NumericError where A(x) is singular.
@@ -70,7 +70,7 @@ class LevelOperator {
 
 using LevelOperatorPtr = std::shared_ptr<const LevelOperator>;
 
-/// The finest level: a Wilson operator, and i rho gamma5 on its even sites.
+/// The finest level is a Wilson operator, with i rho gamma5 on its even sites.
 class WilsonLevel final : public LevelOperator {
  public:
   explicit WilsonLevel(const WilsonOperator& D, double even_twisted_mass = 0);
@@ -84,7 +84,7 @@ class WilsonLevel final : public LevelOperator {
   std::vector<Matrix> self_;                // two chiral blocks a site, 6x6
 };
 
-/// The sites of one parity, zero elsewhere.
+/// Returns v on the sites of one parity, and zero elsewhere.
 LevelVector restricted_to(const LevelOperator& D, const LevelVector& v, int parity);
 
 }  // namespace trellis::reference

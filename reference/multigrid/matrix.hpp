@@ -1,12 +1,12 @@
 #pragma once
-/// Dense complex matrices of multigrid: the sites of coarse operators, blocks, and whole coarse operators.
+/// Multigrid has dense complex matrices: the sites of coarse operators, blocks, and whole coarse operators.
 #include <vector>
 
 #include "trellis/algebra/complex.hpp"
 
 namespace trellis::reference {
 
-/// Rows one after the other.
+/// Its rows lie one after the other.
 struct Matrix {
   int rows = 0, columns = 0;
   std::vector<Complex<double>> entries;
@@ -22,7 +22,7 @@ struct Matrix {
 
 /// out += A in
 void multiply_add(Complex<double>* out, const Matrix& A, const Complex<double>* in);
-/// sum of |A_ij|^2
+/// Returns the sum of |A_ij|^2.
 double norm2(const Matrix& A);
 
 /// P A = L U with partial pivots.

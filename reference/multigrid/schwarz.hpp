@@ -29,15 +29,15 @@ class Schwarz {
 
   const Blocks& blocks() const { return blocks_; }
 
-  /// D_BB v of all blocks B.
+  /// Returns D_BB v of all blocks B.
   LevelVector block_diagonal(const LevelVector& v) const;
-  /// sum of M_B r_B over the blocks of a colour, or over all of them
+  /// Returns the sum of M_B r_B over the blocks of a colour, or over all of them.
   LevelVector correction(const LevelVector& r, std::optional<int> colour = {}) const;
   /// One cycle; the residual is computed anew between the colours.
   void cycle(LevelVector& x, const LevelVector& b) const;
   /// One step of the additive form (block Jacobi): all blocks correct the same residual.
   void additive_cycle(LevelVector& x, const LevelVector& b) const;
-  /// x after some cycles from 0.
+  /// Returns x after some cycles from 0.
   LevelVector from_zero(const LevelVector& b, int cycles) const;
 
  private:
