@@ -53,7 +53,7 @@ TRELLIS_SITE_FN ColorMatrix<R> dense(const AntihermitianMatrix<R>& A) {
   return X;
 }
 
-/// r A + s B; 27 flop.
+/// Returns r A + s B; 27 flop.
 template <class R>
 TRELLIS_SITE_FN AntihermitianMatrix<R> combination(const R& r, const AntihermitianMatrix<R>& A, const R& s,
                                                    const AntihermitianMatrix<R>& B) {
@@ -121,12 +121,12 @@ template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> operator*(const AntihermitianMatrix<R>& A, const ColorMatrix<R>& M) {
   return detail::from_the_right<false>(A, M);
 }
-/// M^dagger A
+/// Returns M^dagger A.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> dagger_mul(const ColorMatrix<R>& M, const AntihermitianMatrix<R>& A) {
   return detail::from_the_left<true>(M, A);
 }
-/// A M^dagger
+/// Returns A M^dagger.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> mul_dagger(const AntihermitianMatrix<R>& A, const ColorMatrix<R>& M) {
   return detail::from_the_right<true>(A, M);

@@ -93,7 +93,7 @@ TRELLIS_SITE_FN ColorMatrix<R> operator*(const Complex<R>& s, const ColorMatrix<
   });
   return r;
 }
-/// a b; 198 flop.
+/// Returns a b; 198 flop.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> operator*(const ColorMatrix<R>& a, const ColorMatrix<R>& b) {
   ColorMatrix<R> r;
@@ -105,7 +105,7 @@ TRELLIS_SITE_FN ColorMatrix<R> operator*(const ColorMatrix<R>& a, const ColorMat
   });
   return r;
 }
-/// a b^dagger
+/// Returns a b^dagger.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> mul_dagger(const ColorMatrix<R>& a, const ColorMatrix<R>& b) {
   ColorMatrix<R> r;
@@ -117,7 +117,7 @@ TRELLIS_SITE_FN ColorMatrix<R> mul_dagger(const ColorMatrix<R>& a, const ColorMa
   });
   return r;
 }
-/// a^dagger b
+/// Returns a^dagger b.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> dagger_mul(const ColorMatrix<R>& a, const ColorMatrix<R>& b) {
   ColorMatrix<R> r;
@@ -179,7 +179,7 @@ template <class R>
 struct ColorRow {
   Complex<R> c[Nc];
 };
-/// sum_j row_j v_j
+/// Returns sum_j row_j v_j.
 template <class R>
 TRELLIS_SITE_FN Complex<R> operator*(const ColorRow<R>& row, const ColorVector<R>& v) {
   Complex<R> r = row.c[0] * v.c[0];
@@ -187,7 +187,7 @@ TRELLIS_SITE_FN Complex<R> operator*(const ColorRow<R>& row, const ColorVector<R
   mul_add(r, row.c[2], v.c[2]);
   return r;
 }
-/// conj(a x b), the third row of a special unitary matrix with the rows a and b; 42 flop.
+/// Returns conj(a x b), the third row of a special unitary matrix with the rows a and b; 42 flop.
 template <class R>
 TRELLIS_SITE_FN ColorRow<R> third_row(const ColorRow<R>& a, const ColorRow<R>& b) {
   ColorRow<R> r;

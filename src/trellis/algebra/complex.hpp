@@ -35,7 +35,7 @@ template <class R>
 TRELLIS_SITE_FN Complex<R> operator*(const Complex<R>& a, const Complex<R>& b) {
   return {fnma(a.im, b.im, a.re * b.re), fma(a.im, b.re, a.re * b.im)};
 }
-/// conj(a) b
+/// Returns conj(a) b.
 template <class R>
 TRELLIS_SITE_FN Complex<R> conj_mul(const Complex<R>& a, const Complex<R>& b) {
   return {fma(a.im, b.im, a.re * b.re), fnma(a.im, b.re, a.re * b.im)};
@@ -52,7 +52,7 @@ TRELLIS_SITE_FN void conj_mul_add(Complex<R>& sum, const Complex<R>& a, const Co
   sum.re = fma(a.im, b.im, fma(a.re, b.re, sum.re));
   sum.im = fnma(a.im, b.re, fma(a.re, b.im, sum.im));
 }
-/// |a|^2
+/// Returns |a|^2.
 template <class R>
 TRELLIS_SITE_FN R norm2(const Complex<R>& a) {
   return fma(a.im, a.im, a.re * a.re);

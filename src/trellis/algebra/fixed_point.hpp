@@ -80,9 +80,9 @@ TRELLIS_SITE_FN int32_t pack_pair(int32_t re, int32_t im) {
 }
 TRELLIS_SITE_FN int32_t pair_re(int32_t a) { return int16_t(uint32_t(a) & 0xffffu); }
 TRELLIS_SITE_FN int32_t pair_im(int32_t a) { return a >> 16; }
-/// (im, re)
+/// Returns (im, re).
 TRELLIS_SITE_FN int32_t swap_pair(int32_t a) { return int32_t((uint32_t(a) >> 16) | (uint32_t(a) << 16)); }
-/// (re, -im)
+/// Returns (re, -im).
 TRELLIS_SITE_FN int32_t conjugate_pair(int32_t a) { return pack_pair(pair_re(a), -pair_im(a)); }
 TRELLIS_SITE_FN int32_t add_pairs(int32_t a, int32_t b) {
   return pack_pair(pair_re(a) + pair_re(b), pair_im(a) + pair_im(b));
@@ -90,7 +90,7 @@ TRELLIS_SITE_FN int32_t add_pairs(int32_t a, int32_t b) {
 TRELLIS_SITE_FN int32_t subtract_pairs(int32_t a, int32_t b) {
   return pack_pair(pair_re(a) - pair_re(b), pair_im(a) - pair_im(b));
 }
-/// sum + re re' + im im'
+/// Returns sum + re re' + im im'.
 TRELLIS_SITE_FN int32_t add_products(int32_t sum, int32_t a, int32_t b) {
   return int32_t(uint32_t(sum) + uint32_t(pair_re(a) * pair_re(b)) + uint32_t(pair_im(a) * pair_im(b)));
 }

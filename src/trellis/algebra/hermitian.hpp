@@ -19,7 +19,7 @@ TRELLIS_SITE_FN HermitianMatrix<R> hermitian(const AntihermitianMatrix<R>& A) {
   return H;
 }
 
-/// (M + M^dagger) / 2; 12 flop.
+/// Returns (M + M^dagger) / 2; 12 flop.
 template <class R>
 TRELLIS_SITE_FN HermitianMatrix<R> hermitian_part(const ColorMatrix<R>& M) {
   HermitianMatrix<R> H;
@@ -32,7 +32,7 @@ TRELLIS_SITE_FN HermitianMatrix<R> hermitian_part(const ColorMatrix<R>& M) {
   return H;
 }
 
-/// H^2; 51 flop.
+/// Returns H^2; 51 flop.
 template <class R>
 TRELLIS_SITE_FN HermitianMatrix<R> square(const HermitianMatrix<R>& H) {
   const R(&d)[Nc] = H.diagonal;
@@ -51,13 +51,13 @@ TRELLIS_SITE_FN HermitianMatrix<R> square(const HermitianMatrix<R>& H) {
   return S;
 }
 
-/// tr H^2 / 2 of a square H^2; 3 flop.
+/// Returns tr H^2 / 2 of a square H^2; 3 flop.
 template <class R>
 TRELLIS_SITE_FN R half_trace(const HermitianMatrix<R>& S) {
   return R(0.5) * ((S.diagonal[0] + S.diagonal[1]) + S.diagonal[2]);
 }
 
-/// det H; 27 flop.
+/// Returns det H; 27 flop.
 template <class R>
 TRELLIS_SITE_FN R determinant(const HermitianMatrix<R>& H) {
   const R(&d)[Nc] = H.diagonal;
@@ -67,7 +67,7 @@ TRELLIS_SITE_FN R determinant(const HermitianMatrix<R>& H) {
   return fnma(d[2], norm2(H.below[0]), det);
 }
 
-/// tr(H M); 58 flop.
+/// Returns tr(H M); 58 flop.
 template <class R>
 TRELLIS_SITE_FN Complex<R> trace_of_product(const HermitianMatrix<R>& H, const ColorMatrix<R>& M) {
   Complex<R> sum = H.diagonal[0] * M.e[0][0];
@@ -84,7 +84,7 @@ TRELLIS_SITE_FN Complex<R> trace_of_product(const HermitianMatrix<R>& H, const C
   return sum;
 }
 
-/// G H + H G; 102 flop.
+/// Returns G H + H G; 102 flop.
 template <class R>
 TRELLIS_SITE_FN HermitianMatrix<R> anticommutator(const HermitianMatrix<R>& G, const HermitianMatrix<R>& H) {
   HermitianMatrix<R> A;

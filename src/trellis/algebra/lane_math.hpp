@@ -14,7 +14,7 @@ TRELLIS_SITE_FN R nearest_integer(const R& x) {
   return (x + magic) - magic;
 }
 
-/// 2^n for integer n in [-1022, 1023].
+/// Returns 2^n for integer n in [-1022, 1023].
 template <class R>
 TRELLIS_SITE_FN R power_of_two(const R& n) {
   using I = LaneInteger<R>;
@@ -26,7 +26,7 @@ TRELLIS_SITE_FN R power_of_two(const R& n) {
 inline constexpr double logarithm_flops = 40, sin_cos_flops = 56;
 
 namespace detail {
-/// sum_k c[k] x^k by Horner's rule.
+/// Returns sum_k c[k] x^k by Horner's rule.
 template <class R, int N>
 TRELLIS_SITE_FN R polynomial(const R& x, const double (&c)[N]) {
   R sum(c[N - 1]);
@@ -56,9 +56,9 @@ TRELLIS_SITE_FN R exponential(const R& x) {
   return select(less(x, R(-708.0)), R(0.0), select(less(R(709.0), x), R(__builtin_inf()), result));
 }
 
-/// The natural logarithm. -infinity at 0, NaN below.
-/// With x = 2^n (1 + f), s = f / (2 + f): log(1 + f) = 2 artanh s = f - f^2/2 + s (f^2/2 + 2 s^2/3 + 2 s^4/5
-/// + ...).
+/// Returns the natural logarithm: -infinity at 0, NaN below.
+/// With x = 2^n (1 + f), s = f / (2 + f):
+/// log(1 + f) = 2 artanh s = f - f^2/2 + s (f^2/2 + 2 s^2/3 + 2 s^4/5 + ...).
 template <class R>
 TRELLIS_SITE_FN R logarithm(const R& x) {
   constexpr double log_terms[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
@@ -88,7 +88,7 @@ struct SinCos {
 };
 
 namespace detail {
-/// Sine and cosine of quarter pi/2 + r + error, |r| <= pi/4, |error| < ulp(r).
+/// Returns sine and cosine of quarter pi/2 + r + error, |r| <= pi/4, |error| < ulp(r).
 template <class R>
 TRELLIS_SITE_FN SinCos<R> sin_cos_reduced(const R& quarter, const R& r, const R& error) {
   constexpr double sin_terms[] = {-1.0 / 6,

@@ -38,7 +38,7 @@ TRELLIS_SITE_FN double fma(double a, double b, double c) {
   return __builtin_fma(a, b, c);
 #endif
 }
-/// c - a b, rounded once.
+/// Returns c - a b, rounded once.
 TRELLIS_SITE_FN float fnma(float a, float b, float c) { return fma(-a, b, c); }
 TRELLIS_SITE_FN double fnma(double a, double b, double c) { return fma(-a, b, c); }
 
@@ -116,7 +116,7 @@ struct Lanes<T, W, false> {
   friend TRELLIS_SITE_FN Lanes operator-(Lanes a) { return {-a.lo, -a.hi}; }
 };
 
-/// a b + c, rounded once.
+/// Returns a b + c, rounded once.
 template <class T, int W>
 TRELLIS_SITE_FN Lanes<T, W, true> fma(Lanes<T, W, true> a, Lanes<T, W, true> b, Lanes<T, W, true> c) {
   using L = Lanes<T, W, true>;

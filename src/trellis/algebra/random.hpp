@@ -33,7 +33,7 @@ struct RandomKey {
   uint32_t words[2];
 };
 
-/// One round of a bijective 64-bit mixer (splitmix64: Steele, Lea, Flood 2014).
+/// Does one round of a bijective 64-bit mixer (splitmix64: Steele, Lea, Flood 2014).
 constexpr uint64_t mix_bits(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -96,7 +96,7 @@ class SiteRandom {
   }
   /// Returns +1 or -1.
   TRELLIS_SITE_FN R z2(uint32_t draw) const { return sign(words(draw)[0], 31); }
-  /// 1, i, -1 or -i: i^k with k the upper two bits of word 0.
+  /// Returns 1, i, -1 or -i: i^k with k the upper two bits of word 0.
   TRELLIS_SITE_FN Complex<R> z4(uint32_t draw) const {
     const I w = words(draw)[0];
     const R bit = R(0.5) * (R(1.0) - sign(w, 30)), s = sign(w, 31);

@@ -1,6 +1,6 @@
 #pragma once
-/// Functions of 3x3 matrices in and around SU(3), on scalars and lanes: projections, generators.
-/// T_a = (i/2) lambda_a, tr T_a T_b = -delta_ab / 2 (doc/conventions.md, Algebra).
+/// These functions take 3x3 matrices in and around SU(3), on scalars and lanes: projections, generators. T_a
+/// = (i/2) lambda_a, tr T_a T_b = -delta_ab / 2 (doc/conventions.md, Algebra).
 #include "trellis/algebra/color.hpp"
 #include "trellis/algebra/lane_math.hpp"
 
@@ -37,7 +37,7 @@ TRELLIS_SITE_FN ColorMatrix<R> traceless_antihermitian(const ColorMatrix<R>& A) 
   return X;
 }
 
-/// sum_a p_a T_a
+/// Returns sum_a p_a T_a.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> algebra_element(const R (&p)[8]) {
   const R half(0.5), eight = R(0x1.279a74590331cp-2) * p[7];  // 1 / (2 sqrt 3)

@@ -91,7 +91,7 @@ template <class R>
 TRELLIS_SITE_FN void take_where(const MaskOf<R>& mask, Complex<R>& to, const Complex<R>& from) {
   to = {select(mask, from.re, to.re), select(mask, from.im, to.im)};
 }
-/// s z + w with a real s
+/// Returns s z + w with a real s.
 template <class R>
 TRELLIS_SITE_FN Complex<R> real_mul_add(const R& s, const Complex<R>& z, const Complex<R>& w) {
   return {fma(s, z.re, w.re), fma(s, z.im, w.im)};
@@ -106,7 +106,7 @@ inline constexpr int exponential_terms_of = sizeof(typename RealTraits<R>::scala
                                                 ? exponential_terms
                                                 : exponential_terms_in_single;
 
-/// 1 / n!
+/// Its values are 1 / n!.
 struct InverseFactorials {
   double value[exponential_terms + 1];
 };
@@ -278,7 +278,7 @@ TRELLIS_SITE_FN ExponentialDerivatives<R> exponential_derivatives(const R& c0, c
   return r;
 }
 
-/// f0 + f1 Q + f2 Q^2; 108 flop.
+/// Returns f0 + f1 Q + f2 Q^2; 108 flop.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> polynomial(const Complex<R> (&f)[3], const HermitianMatrix<R>& Q,
                                           const HermitianMatrix<R>& square) {
@@ -299,7 +299,7 @@ TRELLIS_SITE_FN ColorMatrix<R> polynomial(const Complex<R> (&f)[3], const Hermit
 /// A matrix takes, by the series: Q^2, invariants, coefficients, polynomial.
 inline constexpr double exponential_flops = 51 + 3 + 27 + 7 * (detail::exponential_terms - 2) + 108;
 
-/// exp(A)
+/// Returns exp(A).
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> exponential(const AntihermitianMatrix<R>& A) {
   const HermitianMatrix<R> Q = hermitian(A), Q2 = square(Q);
@@ -321,7 +321,7 @@ TRELLIS_SITE_FN ColorMatrix<R> exponential(const AntihermitianMatrix<R>& A) {
   }
   return polynomial(f, Q, Q2);
 }
-/// exp(X), X traceless and anti-hermitian.
+/// Returns exp(X) of X traceless and anti-hermitian.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> exponential(const ColorMatrix<R>& X) {
   return exponential(antihermitian(X));

@@ -17,7 +17,7 @@ inline constexpr int exact_sum_bins = 3;
 
 /// Returns the bin of a positive finite x: the smallest j with x < 2^(40 (j + 1)).
 int exact_sum_bin(double x);
-/// The constant c for which (x + c) - c rounds x to a multiple of 2^(40 j).
+/// Returns the constant c for which (x + c) - c rounds x to a multiple of 2^(40 j).
 inline double exact_sum_rounder(int j) { return std::ldexp(1.5, 52 + exact_sum_bin_bits * j); }
 
 /// A partial sum; merging is associative and commutative.

@@ -30,7 +30,7 @@ const char* name_of(Precision p);
 const char* name_of(Backend b);
 /// "double", "single" or "float", "half", "fp16"; throws BadArgument with the legal names otherwise.
 Precision precision_by_name(const std::string& name);
-/// "cpu", "gpu_emulated", "cuda".
+/// Takes "cpu", "gpu_emulated" and "cuda".
 Backend backend_by_name(const std::string& name);
 
 /// Lane count that fills this build's vector registers (what is computed in float shares its count).

@@ -40,7 +40,7 @@ class Exchange {
   virtual void* incoming(int number) = 0;
 };
 
-/// Bytes from or for each rank, one part behind the other in the order of ranks.
+/// They are bytes from or for each rank, one part behind the other in the order of ranks.
 struct Parts {
   std::vector<std::byte> data;
   std::vector<size_t> bytes;  ///< of each rank's part
@@ -62,11 +62,11 @@ class Communicator {
   /// Adds the sums of all ranks, exactly; every rank gets the same. That of all ranks of the job carries
   /// requests to stop, too (base/stop.hpp).
   virtual void sum(ExactSum* sums, int count) = 0;
-  /// Bitwise exclusive or over ranks (checksums) and the largest value over ranks.
+  /// Takes the bitwise exclusive or over ranks (checksums), and the largest value over ranks.
   virtual void exclusive_or(unsigned* values, int count) = 0;
   virtual double maximum(double value) = 0;
   virtual double minimum(double value) = 0;
-  /// The node of each rank, named by its lowest rank; known from the start. Not collective.
+  /// Returns the node of each rank, named by its lowest rank, as known from the start. Not collective.
   virtual const std::vector<int>& nodes() const = 0;
   /// The rank among all ranks of world() that a rank of this communicator has. Not collective.
   virtual int world_rank(int rank) const = 0;
@@ -76,7 +76,7 @@ class Communicator {
   /// Sends part i of `data` to rank i, `bytes[i]` long, and returns the parts that the ranks sent to this
   /// one. BadArgument on all ranks: some rank does not name a number of bytes for each rank.
   virtual Parts alltoallv(const void* data, const std::vector<size_t>& bytes) = 0;
-  /// The values of all ranks, in their order.
+  /// Returns the values of all ranks, in their order.
   template <class T>
   std::vector<T> allgather(const T& value);
 
@@ -103,7 +103,7 @@ class Communicator {
   /// If `error` is not empty on some rank, every rank throws FileError with the message of the lowest such
   /// rank.
   void agree_on_error(const std::string& error);
-  /// The same with BadArgument.
+  /// Throws BadArgument in the same way.
   void agree_on_argument(const std::string& error);
 
  protected:
@@ -130,7 +130,7 @@ std::vector<T> Communicator::allgather(const T& value) {
 /// need be), else the single process.
 CommunicatorPtr world();
 
-/// Name and version of the message-passing library, one line; "none" in a build without MPI.
+/// Returns name and version of the message-passing library, one line; "none" in a build without MPI.
 std::string communication_library();
 /// Lets messages of exchanges under way move on, for a library that moves them in its calls alone; for loops
 /// that wait for something else. Only the thread that communicates calls it. Not collective.

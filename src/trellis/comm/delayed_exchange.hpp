@@ -11,7 +11,7 @@ namespace trellis {
 /// microseconds up to a second (BadArgument for other words). Messages in memory that ranks share know no
 /// delay.
 double message_delay();
-/// For exchanges made from now on. @pre seconds >= 0
+/// Delays exchanges made from now on. @pre seconds >= 0
 void set_message_delay(double seconds);
 
 /// The same exchange, delayed by message_delay().

@@ -10,7 +10,7 @@ namespace trellis {
 
 class MessageMemory {
  public:
-  /// The same messages, all with data, which live as long as this.
+  /// Returns the same messages, all with data, which live as long as this.
   std::vector<Message> complete(std::vector<Message> messages) {
     for (Message& m : messages) {
       if (m.data != nullptr) continue;

@@ -65,7 +65,7 @@ Messages messages_of(const SiteBox& box, const Coord& lattice, const ProcessGrid
   return messages;
 }
 
-/// Rows of sites in a rank's lexicographic data.
+/// A rank's lexicographic data has these rows of sites.
 struct SiteData {
   SiteBox own;
   size_t bytes_per_site;

@@ -26,7 +26,7 @@ class Redistribution {
   /// ranks, or does not divide the lattice; there are no bytes a site; or ranks do not name the same.
   Redistribution(Communicator& all, const Cut& cut, size_t bytes_per_site, Backend backend = {});
 
-  /// The few ranks, the same as all.subset(few_ranks); null on others.
+  /// Returns the few ranks, the same as all.subset(few_ranks), and null on others.
   const CommunicatorPtr& few() const { return few_; }
   /// The sites that this rank has of the field of all ranks.
   const SiteBox& box_among_all() const { return all_box_; }

@@ -1,6 +1,6 @@
 #pragma once
-/// One element of su(3) per link, sum_a p_a T_a, as its 8 components: forces, momenta, generators of the
-/// flow. The same blocks, lanes and precision as the gauge field; no halo.
+/// A link has one element of su(3), sum_a p_a T_a, as 8 components: forces, momenta, generators of the flow.
+/// It has the same blocks, lanes and precision as the gauge field, and no halo.
 #include <array>
 
 #include "trellis/field/gauge_field.hpp"
@@ -36,7 +36,7 @@ class AlgebraField {
   void to_canonical(double* out) const;
   void from_canonical(const double* in);
 
-  /// [block][mu][8][lane]
+  /// Returns [block][mu][8][lane].
   RawField raw() const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-/// Some of the right-hand sides of a fermion field.
+/// These functions take some of the right-hand sides of a fermion field.
 #include "trellis/field/spinor_field.hpp"
 
 namespace trellis {

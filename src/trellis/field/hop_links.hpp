@@ -1,5 +1,5 @@
 #pragma once
-/// Links as the hopping kernels want them: even-odd order, any storage, 18, 14, 12 or 8 reals.
+/// Links are stored as the hopping kernels want them: even-odd, any storage, 18, 14, 12 or 8 reals.
 #include <optional>
 #include <vector>
 
@@ -66,8 +66,8 @@ class HopLinks {
   SiteLayoutPtr layout_;
   size_t data_bytes_ = 0, scale_bytes_ = 0;
   Memory memory_;
-  /// block * lanes + lane in U's order, or not_here: [block][lane], or [block][own, from x, y, z, t][lane]
-  /// with back links.
+  /// It has block * lanes + lane in U's order, or not_here: [block][lane] or [block][own, from x, y, z,
+  /// t][lane] with back links.
   static constexpr int32_t not_here = -1;
   std::vector<int32_t> origins_[2];
 };

@@ -42,9 +42,9 @@ void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, Sp
 Coefficients norm2_each(const SpinorField& x);
 /// |x| per right-hand side of a field in double, also where |x|^2 leaves the range of double; NaN as above.
 Coefficients norm_each(const SpinorField& x);
-/// conj(x) . y per right-hand side; x . y of real numbers
+/// Returns conj(x) . y per right-hand side, and x . y of real numbers.
 ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y);
-/// Re <x, y> per right-hand side
+/// Returns Re <x, y> per right-hand side.
 Coefficients real_dot_each(const SpinorField& x, const SpinorField& y);
 /// Sums over right-hand sides.
 double norm2(const SpinorField& x);

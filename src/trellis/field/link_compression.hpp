@@ -1,5 +1,5 @@
 #pragma once
-/// SU(3) links as fewer reals than the 18 of a 3x3 matrix.
+/// SU(3) links become fewer reals than the 18 of a 3x3 matrix.
 #include "trellis/field/gauge_field.hpp"
 
 namespace trellis {

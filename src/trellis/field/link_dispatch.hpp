@@ -1,5 +1,5 @@
 #pragma once
-/// From a field in the order of gauge fields to the instantiation of a kernel.
+/// A field in the order of gauge fields leads to the instantiation of a kernel.
 #include "trellis/field/gauge_tables.hpp"
 #include "trellis/field/storage/dispatch.hpp"
 

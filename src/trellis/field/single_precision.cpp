@@ -11,7 +11,7 @@ namespace trellis {
 namespace {
 constexpr int link_rows = Nd * 18, algebra_rows = Nd * 8;
 
-/// Rows of the lanes of one target block. `origin`: block * from_lanes + lane of the source for each.
+/// Copies rows of one target block's lanes; `origin` is block * from_lanes + lane of the source for each.
 template <bool adds, class To, class From>
 void gather(To* out, int to_lanes, const From* in, int from_lanes, int rows, const int32_t* origin) {
   for (int lane = 0; lane < to_lanes; ++lane) {

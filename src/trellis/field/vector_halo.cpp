@@ -12,7 +12,7 @@ size_t message_bytes(const HopStencil::Face& face, Precision precision, int rhs)
   return face.arrivals.size() * size_t(rhs) * size_t(colour_vector_reals) * scalar_bytes(precision);
 }
 
-/// f(hop, mu, step) for the legs of all hops in the directions first..last that lead to other ranks.
+/// Calls f(hop, mu, step) for the legs of all hops in the directions first..last that lead to other ranks.
 template <class F>
 void for_each_leg(const std::vector<HopStencilPtr>& stencils, int first, int last, const F& f) {
   for (size_t hop = 0; hop < stencils.size(); ++hop)

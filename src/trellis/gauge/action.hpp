@@ -1,5 +1,5 @@
 #pragma once
-/// The gauge action with 1x1 and 2x1 loops, and its force (doc/conventions.md, Gauge action; Algebra).
+/// The gauge action has 1x1 and 2x1 loops and a force (doc/conventions.md, Gauge action; Algebra).
 #include <vector>
 
 #include "trellis/field/algebra_field.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-/// The gradient flow (doc/conventions.md, Smearing and flow).
+/// This file has the gradient flow (doc/conventions.md, Smearing and flow).
 #include <memory>
 #include <vector>
 

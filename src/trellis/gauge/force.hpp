@@ -18,7 +18,7 @@ void set_random_momenta(AlgebraField& P, uint64_t seed, uint64_t stream, uint32_
 void drift(GaugeField& U, const AlgebraField& P, double step);
 /// out += coefficient in
 void add(AlgebraField& out, double coefficient, const AlgebraField& in);
-/// (1/2) sum p_a^2; collective, exact sum.
+/// Returns (1/2) sum p_a^2; collective, exact sum.
 double kinetic_energy(const AlgebraField& P);
 
 /// sqrt of sum_a F_a^2 of a link: the root of the mean square over all links, and the largest. Collective.

@@ -1,5 +1,5 @@
 #pragma once
-/// From a gauge field to the instantiation of a gauge kernel.
+/// A gauge field leads to the instantiation of a gauge kernel.
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/device/launches.hpp"
 #include "trellis/field/gauge_field.hpp"

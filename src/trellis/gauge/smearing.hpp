@@ -31,7 +31,7 @@ struct ApeParams {
   Su3Projection projection = Su3Projection::maximal_trace;
 };
 
-/// APE smearing (M. Albanese et al. 1987), with the weights of ApeParams. @pre levels >= 0
+/// Does APE smearing (M. Albanese et al. 1987), with the weights of ApeParams. @pre levels >= 0
 GaugeField ape_smear(const GaugeField& U, const ApeParams& params);
 
 }  // namespace trellis

@@ -1,5 +1,5 @@
 #pragma once
-/// Wilson loops along the axes.
+/// Wilson loops lie along the axes.
 #include <string>
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace trellis {
 
-/// The loops R long in mu and T long in nu: which (mu, nu).
+/// Says which (mu, nu) the loops R long in mu and T long in nu have.
 enum class LoopPlanes {
   temporal,  ///< mu spatial, nu = t
   spatial,   ///< mu != nu, both spatial

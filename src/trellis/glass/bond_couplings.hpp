@@ -24,7 +24,7 @@ class BondCouplings {
   /// couplings(global index) -> J of the bonds of a site to x+mu. May they be signs, and are they all +1 or
   /// -1, a byte a site is kept instead of three reals. Collective.
   void set(const std::function<std::array<double, 3>(int64_t)>& couplings, bool may_be_signs);
-  /// J of this rank's sites, [site, x fastest][3].
+  /// Returns J of this rank's sites, [site, x fastest][3].
   std::vector<double> to_canonical() const;
   bool are_signs() const { return signs_[0].bytes() > 0; }
 

@@ -14,7 +14,7 @@ using SlotPairs = std::vector<std::pair<int, int>>;
 /// [sample of the whole lattice][pair][row], with the rows of kernels/glass/spin_sums.hpp. Collective.
 std::vector<double> spin_sums(const SpinGlass& glass, SpinSums kind, const SlotPairs& pairs);
 
-/// The energy of every slot in every sample: [sample][slot]. Collective.
+/// Returns the energy of every slot in every sample: [sample][slot]. Collective.
 std::vector<double> energies(const SpinGlass& glass);
 
 }  // namespace trellis

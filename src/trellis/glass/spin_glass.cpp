@@ -33,7 +33,7 @@ void require_legal(const Lattice& lattice, const SpinGlassSpec& spec) {
                   "a spin glass takes periodic lattices only");
 }
 
-/// Bonds from this rank to others.
+/// Counts the bonds from this rank to others.
 int64_t bonds_between(const Coord& extents, const Coord& grid) {
   Coord local;
   for (int mu = 0; mu < Nd; ++mu) local[mu] = extents[mu] / grid[mu];

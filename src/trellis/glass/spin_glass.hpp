@@ -37,17 +37,17 @@ class SpinGlass {
   int samples() const { return lattice_->extents()[3]; }
   int lanes() const { return tables_->layout().lanes(); }
   const SpinTables& tables() const { return *tables_; }
-  /// The process's part of the spins and couplings in memory, in bytes.
+  /// Returns the process's part of the spins and couplings in memory, in bytes.
   size_t bytes() const;
 
   BondCouplings& couplings() { return *couplings_; }
   const BondCouplings& couplings() const { return *couplings_; }
   /// Couplings of that kind (draw_couplings). Gaussian ones are reals; others are kept as signs.
   void draw_all_couplings(CouplingKind kind, uint64_t seed, uint64_t stream);
-  /// [site of this rank, x fastest][3]: J to x+mu.
+  /// Sets J to x+mu from [site of this rank, x fastest][3].
   void set_couplings(const double* canonical, bool may_be_signs = true);
 
-  /// Independent spins, uniform on the sphere (doc/random_numbers.md, spin_start).
+  /// Sets independent spins, uniform on the sphere (doc/random_numbers.md, spin_start).
   void randomise(uint64_t seed, uint64_t stream);
   /// One slot, [site of this rank, x fastest][3]. Spins are not normalised.
   void set_spins(const double* canonical, int slot);

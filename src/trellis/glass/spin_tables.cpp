@@ -78,7 +78,7 @@ void SpinTables::sort_by_plane(int parity) {
   of.by_plane.put(std::move(sorted), backend_);
 }
 
-/// cos and sin of 2 pi x / L for the lanes of each coordinate of the sub-lattice.
+/// Makes cos and sin of 2 pi x / L for the lanes of each coordinate of the sub-lattice.
 void SpinTables::build_phases() {
   const Geometry& geometry = layout_->geometry();
   const int W = layout_->lanes();

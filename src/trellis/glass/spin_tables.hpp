@@ -19,7 +19,7 @@ class SpinTables {
   const SiteLayout& layout() const { return *layout_; }
   /// Ghosts of one parity, which sites of the other one see.
   const SiteHaloPtr& ghosts_of(int parity) const { return halos_[parity]; }
-  /// True where ranks cut x, y or z: bonds then lead to other ranks.
+  /// Returns true where ranks cut x, y or z: bonds then lead to other ranks.
   bool has_ghosts() const { return has_ghosts_; }
   /// Samples on this rank, the first of them, and in how many groups of lanes they lie.
   int samples() const { return layout_->geometry().local()[3]; }
@@ -36,7 +36,7 @@ class SpinTables {
   SiteRange inner(int parity) const { return site_range(of_[parity].inner.table); }
   SiteRange border(int parity) const { return site_range(of_[parity].border.table); }
   SiteRange all(int parity) const { return SiteRange(layout_->blocks(parity)); }
-  /// The blocks of one sample of each lane. @pre sample < samples_of_lane()
+  /// Returns the blocks of one sample of each lane. @pre sample < samples_of_lane()
   SiteRange of_sample(int parity, int sample) const;
 
   /// The directions of planes, and of rows in a plane, for passes of several sweeps: those with the most of

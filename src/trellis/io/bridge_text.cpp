@@ -1,4 +1,4 @@
-/// Bridge++ text: the links as decimal numbers, one a line, [t][z][y][x][mu][row][column][re, im], and
+/// Bridge++ text has the links as decimal numbers, one a line, [t][z][y][x][mu][row][column][re, im], and
 /// nothing else but comment lines (#).
 #include <algorithm>
 #include <cctype>

@@ -14,12 +14,12 @@ namespace trellis {
 /// doc/formats.md describes them. nersc has 3x3 links, nersc_two_row leaves out the third row.
 enum class GaugeFormat { ildg, scidac, nersc, nersc_two_row, milc, openqcd, bridge_text };
 
-/// "ildg", "scidac", "nersc", "nersc-2row", "milc", "openqcd", "bridge-text".
+/// Returns "ildg", "scidac", "nersc", "nersc-2row", "milc", "openqcd" or "bridge-text".
 const char* name_of(GaugeFormat format);
 /// Throws BadArgument with the legal names.
 GaugeFormat gauge_format_by_name(const std::string& name);
 
-/// A checksum of the data as stored. kind: "scidac_a", "scidac_b", "nersc", "milc_29", "milc_31".
+/// A checksum of the data as stored is "scidac_a", "scidac_b", "nersc", "milc_29" or "milc_31".
 struct ChecksumReport {
   std::string kind;
   std::optional<uint32_t> stored;  ///< empty where the file has none

@@ -1,4 +1,4 @@
-/// Opening, creating and committing HDF5 files.
+/// This file opens, creates and commits HDF5 files.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

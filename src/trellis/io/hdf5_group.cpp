@@ -1,4 +1,4 @@
-/// Groups and arrays in HDF5 files.
+/// This file has groups and arrays in HDF5 files.
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-/// Inside of hdf5.hpp: identifiers that close themselves, and the access properties of files.
+/// The inside of hdf5.hpp has identifiers that close themselves, and the access properties of files.
 #include <hdf5.h>
 
 #include <string>

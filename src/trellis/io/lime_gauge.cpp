@@ -1,4 +1,4 @@
-/// Gauge fields in LIME files: ILDG (ildg-format, ildg-binary-data) and SciDAC (scidac-binary-data).
+/// Gauge fields lie in LIME files as ILDG (ildg-format, ildg-binary-data) and SciDAC (scidac-binary-data).
 #include <algorithm>
 
 #include "trellis/base/error.hpp"
@@ -213,7 +213,7 @@ std::string ildg_format_xml(const Coord& lattice, int precision_bits) {
 }
 }  // namespace
 
-/// Message 1: the file's XML. Message 2: the record's XML, (ILDG) format, data, name, checksum.
+/// Message 1 is the file's XML; message 2 has the record's XML, (ILDG) format, data, name, checksum.
 int64_t write_lime(OutputFile& file, const LinksToWrite& links, bool is_ildg, const WriteOptions& options) {
   const Coord& lattice = links.geometry.lattice();
   const int bits = links.real_format.bits;

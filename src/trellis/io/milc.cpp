@@ -1,5 +1,5 @@
-/// MILC version 5: 24 32-bit words of header in either byte order (magic number, four extents, time stamp of
-/// 64 characters, site order, two checksums), then single-precision links.
+/// MILC version 5 has 24 32-bit words of header in either byte order (magic number, four extents, time stamp
+/// of 64 characters, site order, two checksums), then single-precision links.
 #include <cstring>
 
 #include "trellis/base/error.hpp"

@@ -100,7 +100,7 @@ std::unique_ptr<OutputFile> create_output(const std::string& path, Communicator&
 
 /// Pieces that touch are joined.
 std::vector<Piece> merge(const std::vector<Piece>& pieces);
-/// "text: reason of errno".
+/// Returns "text: reason of errno".
 std::string with_errno(const std::string& text, int error_number);
 /// "" if a file may be written under this name: nothing is there, or a regular file. A device or pipe is not
 /// replaced by a rename.

@@ -1,5 +1,5 @@
 #pragma once
-/// Floating-point numbers as files store them: 32 or 64 bits, either byte order.
+/// Files store floating-point numbers in this way: 32 or 64 bits, either byte order.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The XML records of SciDAC (QIO) files.
+/// SciDAC (QIO) files have these XML records.
 #include <array>
 #include <optional>
 #include <string>

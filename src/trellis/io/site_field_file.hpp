@@ -69,7 +69,7 @@ SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice,
 SiteFieldReport read_site_field(io::InputFile& file, const Lattice& lattice, double* local,
                                 int64_t reals_per_site, const ReadOptions& options = {});
 
-/// A propagator: [site][spin sink][spin source][colour sink][colour source][re, im], DeGrand-Rossi basis.
+/// A propagator is [site][spin sink][spin source][colour sink][colour source][re, im] (DeGrand-Rossi basis).
 inline constexpr int64_t propagator_reals = 4 * 4 * 3 * 3 * 2;
 
 inline void write_propagator(const std::string& path, const Lattice& lattice, const double* local,

@@ -1,7 +1,7 @@
 #pragma once
-/// Fields of complex numbers, propagators first of all, as HDF5 arrays [t][z][y][x][inner...] in double or
-/// single precision. Attributes of the array: "scidac_checksum" (two numbers, of the bytes of a site as
-/// stored, little-endian; checksums.hpp) and "norm2", the sum of |z|^2 of the stored numbers.
+/// Fields of complex numbers, such as propagators, are HDF5 arrays [t][z][y][x][inner...] in double or single
+/// precision. The array has attributes: "scidac_checksum" (two numbers, of the bytes of a site as stored,
+/// little-endian; checksums.hpp) and "norm2", the sum of |z|^2 of the stored numbers.
 #include <complex>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-/// Links stored as [t][z][y][x][mu][row][column][re, im]: ILDG, SciDAC, NERSC, MILC.
+/// ILDG, SciDAC, NERSC and MILC store links as [t][z][y][x][mu][row][column][re, im].
 #include <vector>
 
 #include "trellis/base/error.hpp"

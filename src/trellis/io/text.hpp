@@ -1,5 +1,5 @@
 #pragma once
-/// Text that other programs left in a file.
+/// Other programs left such text in a file.
 #include <charconv>
 #include <cstdint>
 #include <cstdio>

@@ -23,12 +23,12 @@ namespace trellis {
 
 namespace {
 constexpr int default_seconds = 60, most_seconds = 1000000;
-// Seconds.
+// These are seconds.
 constexpr double until_abort = 5;    // the same end on all ranks, on a busy machine too
 constexpr double until_answers = 1;  // of ranks that have ended
 constexpr double most_sleep = 5e-3;
 
-/// "rank 3", or "ranks 0-2, 5".
+/// Returns "rank 3", or "ranks 0-2, 5".
 std::string named(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < ranks.size();) {

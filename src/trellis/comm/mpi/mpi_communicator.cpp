@@ -309,7 +309,7 @@ class StartAlone {
   StartAlone& operator=(const StartAlone&) = delete;
 
  private:
-  /// Names of the variables of Open MPI.
+  /// Returns the names of the variables of Open MPI.
   static std::set<std::string> variables() {
     std::set<std::string> names;
     for (char** entry = environ; *entry != nullptr; ++entry) {

@@ -1,4 +1,4 @@
-/// world() of a build without MPI.
+/// This file has world() of a build without MPI.
 #ifndef TRELLIS_WITH_MPI
 #include "trellis/comm/end_of_job.hpp"
 #include "trellis/comm/launcher.hpp"

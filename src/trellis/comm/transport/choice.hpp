@@ -54,7 +54,7 @@ struct HaloSubject {
 TransportPtr make_transport(Communicator& communicator, const Messages& sends, const Messages& receives,
                             const HaloSubject& subject = {});
 
-/// The tuner's key of halos with so many bytes in so many messages from this rank.
+/// Returns the tuner's key of halos with so many bytes in so many messages from this rank.
 TuneKey halo_key(const Communicator& communicator, const Messages& sends, const HaloSubject& subject);
 
 }  // namespace trellis

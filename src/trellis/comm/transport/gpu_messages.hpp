@@ -9,7 +9,7 @@ namespace trellis {
 
 class GpuMessageMemory {
  public:
-  /// The same messages, all with data, which live as long as this.
+  /// Returns the same messages, all with data, which live as long as this.
   std::vector<Message> complete(std::vector<Message> messages) {
     for (Message& m : messages)
       if (m.data == nullptr) m.data = parts_.emplace_back(m.bytes, Backend::cuda).data();

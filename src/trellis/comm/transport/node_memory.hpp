@@ -16,7 +16,7 @@ class NodeMemory {
   /// Collective over `all`, whose node() is not null.
   explicit NodeMemory(Communicator& all);
 
-  /// Rank within the node of a rank of the communicator, -1 for ranks of other nodes.
+  /// Returns the rank within the node of a rank of the communicator, -1 for ranks of other nodes.
   int node_rank(int rank) const { return node_rank_[size_t(rank)]; }
 
   struct Segment {
@@ -32,7 +32,7 @@ class NodeMemory {
   /// Null on all ranks of the node where one of them gets no such memory (failure() says why). Collective
   /// over the node, with a barrier.
   std::shared_ptr<Segment> lease(size_t bytes);
-  /// Why the last lease() gave none.
+  /// Says why the last lease() gave none.
   const std::string& failure() const { return failure_; }
   /// True the first time: users are told once that memory cannot be shared.
   bool is_first_report() { return !std::exchange(has_reported_, true); }

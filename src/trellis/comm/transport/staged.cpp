@@ -1,4 +1,4 @@
-/// Halos of fields on GPUs through page-locked memory of the host.
+/// Halos of fields on GPUs go through page-locked memory of the host.
 #include <deque>
 
 #include "trellis/comm/transport/gpu_messages.hpp"

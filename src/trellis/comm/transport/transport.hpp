@@ -9,7 +9,7 @@
 
 namespace trellis {
 
-/// The ways, each a file of this folder.
+/// Each way is a file of this folder.
 enum class TransportWay { requests, shared, copied, staged, device };
 inline constexpr TransportWay transport_ways[] = {TransportWay::requests, TransportWay::shared,
                                                   TransportWay::copied, TransportWay::staged,
@@ -56,7 +56,7 @@ using Messages = std::vector<Message>;
 // Messages of all functions have data in memory that the way can reach, or none: the transport then has
 // memory for them. Ranks match messages by tag. Each function is collective over the communicator.
 
-/// requests.cpp: persistent requests of the communicator, from and to memory of the host.
+/// requests.cpp has persistent requests of the communicator, from and to memory of the host.
 TransportPtr make_requests_transport(Communicator& communicator, const Messages& sends,
                                      const Messages& receives);
 

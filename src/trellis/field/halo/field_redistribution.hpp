@@ -52,10 +52,10 @@ class FieldRedistribution {
   class Places {
    public:
     Places(const SiteLayout& layout, const FieldSpec& spec, const std::vector<SiteBox>& boxes);
-    /// f(parity, places of the sites of that parity, those before them in the message). @pre one of the boxes
+    /// Calls f(parity, places of its sites, those before them in the message). @pre one of the boxes
     template <class F>
     void for_each_parity(const SiteBox& box, const F& f) const;
-    /// Launches of a kernel over all boxes.
+    /// Returns the launches of a kernel over all boxes.
     int launches() const;
 
    private:

@@ -1,5 +1,5 @@
 #pragma once
-/// The files of many ranks, by MPI-IO.
+/// MPI-IO reads and writes the files of many ranks.
 #include "trellis/io/parallel_file.hpp"
 
 namespace trellis::io {

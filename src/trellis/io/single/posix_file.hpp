@@ -1,5 +1,5 @@
 #pragma once
-/// The files of one process.
+/// One process reads and writes these files.
 #include "trellis/io/parallel_file.hpp"
 
 namespace trellis::io {
