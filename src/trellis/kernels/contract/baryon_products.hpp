@@ -74,7 +74,7 @@ class OctetProducts {
   }
 
  private:
-  /// sum over the diquark's spins first, then with S2(g, d).
+  /// Sums over the diquark's spins first, then with S2(g, d).
   TRELLIS_SITE_FN void direct(int block) const {
     ColorMatrix<Real> diquark = zero_matrix<Real>();
     for (int row = 0; row < 4; ++row)
@@ -162,7 +162,7 @@ class ProjectedProducts {
   }
 
  private:
-  /// (S(s, s') + sign S(s, s'+2) + sign S(s+2, s') + S(s+2, s'+2)) / 2
+  /// Returns (S(s, s') + sign S(s, s'+2) + sign S(s+2, s') + S(s+2, s'+2)) / 2.
   TRELLIS_SITE_FN ColorMatrix<Real> projected(int quark, int block, int sink, int source) const {
     const Quark& S = quarks_[quark];
     const ColorMatrix<Real> diagonal = S.block(block, sink, source) + S.block(block, sink + 2, source + 2);

@@ -14,7 +14,7 @@ class PropagatorView {
 
   explicit PropagatorView(const RawField& raw) : array_{raw} {}
 
-  /// e[sink colour][source colour] of S(sink spin, source spin).
+  /// Returns e[sink colour][source colour] of S(sink spin, source spin).
   TRELLIS_SITE_FN ColorMatrix<Real> block(int site, int sink, int source) const {
     ColorMatrix<Real> m;
     unroll<Nc>([&](auto b) TRELLIS_INLINE_LAMBDA {
@@ -44,7 +44,7 @@ struct ProductBuffer {
     return data + (size_t(real) * groups + group) * stride;
   }
 
-  /// Component `component` of block number `n` of the chunk.
+  /// Returns component `component` of block number `n` of the chunk.
   template <class Real>
   TRELLIS_SITE_FN void store(int component, int n, const Complex<Real>& z) const {
     store_lanes(2 * component, n, z.re);

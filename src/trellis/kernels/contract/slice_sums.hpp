@@ -17,7 +17,7 @@ struct SliceSumsCall {
   ExactSum* sums = nullptr;  ///< [group][momentum][component][re, im]; added to
 };
 
-/// One site's terms of one momentum and group 0, for devices: rows [component][re, im] of `stride` terms.
+/// It has a site's terms of one momentum and group 0, for devices: [component][re, im] of `stride` terms.
 struct SliceTerms {
   ProductBuffer products;
   const double *phase_re, *phase_im;

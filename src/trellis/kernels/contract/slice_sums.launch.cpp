@@ -9,7 +9,7 @@
 namespace trellis {
 
 namespace {
-/// Both parts of one component, one momentum and one group, several sites at a time.
+/// It sums both parts of one component, one momentum and one group, several sites at a time.
 template <class Layout>
 struct ComponentTerms {
   static constexpr int width = launch::is_on_gpu<Layout> ? 1 : sites_of_slice_sums;

@@ -22,7 +22,7 @@ namespace trellis {
 
 inline constexpr int largest_Ls = 32;
 
-/// The coefficients above, for the two chiralities in their own order of slices.
+/// They are the coefficients above, for the two chiralities in their own order of slices.
 struct FifthCoefficients {
   std::complex<double> p[2][largest_Ls], r[2][largest_Ls], q[2][largest_Ls];
   std::complex<double> a[2][largest_Ls], b[2][largest_Ls], c[2][largest_Ls];
@@ -53,7 +53,7 @@ struct SliceOrder {
   TRELLIS_SITE_FN int number(int s, int chirality) const { return slice(s, chirality); }
 };
 
-/// p, r, q, a, b, c as to[chirality][i][0] to [5], each by convert(std::complex<double>).
+/// Writes p, r, q, a, b, c to to[chirality][i][0] to [5], each by convert(std::complex<double>).
 template <class Number, class Convert>
 void gather_coefficients(Number (&to)[2][largest_Ls][6], const FifthDimensionCall& call, Convert&& convert) {
   const FifthCoefficients& m = call.coefficients;
@@ -107,13 +107,13 @@ class FifthDimension {
   static constexpr bool stores_components = !Array::is_half && !Array::is_gpu;
   static constexpr int row = stores_components ? 12 : 24;  ///< reals from a slice of z to the next
 
-  /// The coefficient (0 to 5: p, r, q, a, b, c) of number i.
+  /// Returns the coefficient (0 to 5: p, r, q, a, b, c) of number i.
   template <int k>
   TRELLIS_SITE_FN Real coefficient(int i, int chirality) const {
     return Real(coefficients_[chirality][i][k]);
   }
 
-  /// z of one chirality, slice by slice.
+  /// Reads z of one chirality, slice by slice.
   TRELLIS_SITE_FN void read(Real* z, int block, int first, int chirality) const {
     if (!has_recursion_) return load(z, block, first, chirality);
     if (has_product_) return recur<true>(z, block, first, chirality);

@@ -27,7 +27,7 @@ class Geometry;
 
 inline constexpr double staggered_hop_flops = 570, improved_hop_flops = 1146;
 
-/// Links, neighbours, factors and ghosts of one distance.
+/// It has links, neighbours, factors and ghosts of one distance.
 struct HopPart {
   RawHopStencil stencil;             ///< of the parity of `out`
   RawPhases phases;                  ///< of the parity of `out`
@@ -47,13 +47,13 @@ struct StaggeredHopCall {
   const Geometry* geometry = nullptr;
 };
 
-/// The vectors of S right-hand sides at a site.
+/// They are the vectors of S right-hand sides at a site.
 template <class R, int S>
 struct VectorBatch {
   ColorVector<R> v[S];
 };
 
-/// One distance of a hop, for S right-hand sides at a time.
+/// It is one distance of a hop, for S right-hand sides at a time.
 template <class Layout, class Storage, int LinkReals>
 class HopLegs {
  public:
@@ -218,7 +218,7 @@ class StaggeredHop {
     if constexpr (FarReals != 0) far_ = HopLegs<Layout, Storage, FarReals>(call.far);
   }
 
-  /// One block, right-hand sides slot..slot+S-1.
+  /// Does one block for the right-hand sides slot..slot+S-1.
   template <int S>
   TRELLIS_SITE_FN void compute(int block, int slot) const {
     const Batch<S> sum = legs<S>(block, slot);

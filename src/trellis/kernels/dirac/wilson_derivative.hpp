@@ -36,7 +36,7 @@ class MovedArray {
   ExtendedTables tables_;
 };
 
-/// An anti-hermitian matrix as 9 reals: the imaginary parts of the diagonal, then (1,0), (2,0), (2,1).
+/// An anti-hermitian matrix is 9 reals: the imaginary parts of the diagonal, then (1,0), (2,0), (2,1).
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> antihermitian_matrix(const R (&r)[9]) {
   ColorMatrix<R> B;
@@ -60,7 +60,7 @@ TRELLIS_SITE_FN void add_antihermitian(R (&r)[9], const R& a, const ColorMatrix<
   }
 }
 
-/// 0 .. 5 for mu < nu.
+/// Returns 0 .. 5 for mu < nu.
 TRELLIS_SITE_FN int plane_index(int mu, int nu) { return mu == 0 ? nu - 1 : mu + nu; }
 
 struct SpinorPairCall {

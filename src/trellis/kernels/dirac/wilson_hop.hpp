@@ -66,7 +66,7 @@ TRELLIS_SITE_FN void clover_multiply(Spinor<R>& out, const R (&block)[72], const
   });
 }
 
-/// (a + i b gamma5) psi
+/// Returns (a + i b gamma5) psi.
 template <class R>
 TRELLIS_SITE_FN Spinor<R> chiral_multiply(const R& a, const R& b, const Spinor<R>& psi) {
   Spinor<R> r;

@@ -1,5 +1,5 @@
 #pragma once
-/// The Wilson hop and its faces with links of 8 reals: the same kernels as in wilson_hop.hpp and
+/// The Wilson hop and its faces take links of 8 reals: they are the same kernels as in wilson_hop.hpp and
 /// wilson_halo.hpp, compiled apart.
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 #include "trellis/kernels/halo/wilson_halo.hpp"

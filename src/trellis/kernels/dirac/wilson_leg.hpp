@@ -5,7 +5,7 @@
 
 namespace trellis {
 
-/// The upper components of (1 + sign gamma_mu) psi(y): a HalfSpinor, or an IntegerHalfSpinor in fixed point.
+/// Returns upper components of (1 + sign gamma_mu) psi(y): HalfSpinor, or IntegerHalfSpinor (fixed point).
 template <int mu, class Layout, class Storage>
 TRELLIS_SITE_FN auto projected_half(const SpinorView<Layout, Storage>& in, int block, int slot,
                                     typename SpinorView<Layout, Storage>::Scalar sign) {
@@ -41,7 +41,7 @@ TRELLIS_SITE_FN HalfSpinor<R> multiply(Rows U, const IntegerHalfSpinor<R, Pair>&
   });
   return r;
 }
-/// U^dagger h in fixed point. 132 flop.
+/// Returns U^dagger h in fixed point. 132 flop.
 template <class R, class Pair, class Rows>
 TRELLIS_SITE_FN HalfSpinor<R> dagger_multiply(Rows U, const IntegerHalfSpinor<R, Pair>& h) {
   ComplexSum<Pair> sum[2][Nc];
@@ -57,7 +57,7 @@ TRELLIS_SITE_FN HalfSpinor<R> dagger_multiply(Rows U, const IntegerHalfSpinor<R,
   return r;
 }
 
-/// U_mu(y)^dagger times the upper components of (1 + sign gamma_mu) psi(y).
+/// Returns U_mu(y)^dagger times the upper components of (1 + sign gamma_mu) psi(y).
 template <int mu, class Links, class Layout, class Storage>
 TRELLIS_SITE_FN auto backward_half(const Links& links, const SpinorView<Layout, Storage>& in, int block,
                                    int slot, typename SpinorView<Layout, Storage>::Scalar sign) {
@@ -72,7 +72,7 @@ TRELLIS_SITE_FN auto backward_half(const Links& links, const SpinorView<Layout, 
   }
 }
 
-/// A projected half spinor in fixed point as reals: six pairs of integers and the unit.
+/// Returns a projected half spinor in fixed point as reals: six pairs of integers and the unit.
 template <class R>
 struct PackedHalfSpinor {
   R pairs[2][Nc];

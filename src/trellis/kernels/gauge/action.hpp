@@ -12,7 +12,7 @@
 
 namespace trellis {
 
-/// The 18 walks of five links from x to x+mu: 72 products.
+/// Sums the 18 walks of five links from x to x+mu: 72 products.
 template <class View>
 TRELLIS_SITE_FN auto rectangle_staple_sum(const View& U, Position x, int mu) {
   auto sum = zero_matrix<typename View::Real>();

@@ -16,7 +16,7 @@ inline constexpr KernelCost sided_staples_derivative_cost{12 * 198 + 72, 7 * 144
 inline constexpr KernelCost long_links_cost{4 * 2 * 198, 2 * 576};
 inline constexpr KernelCost long_links_derivative_cost{4 * (6 * 198 + 54), 4 * 576};
 
-/// One direction of a field of links: slot 0..3.
+/// It is one direction of a field of links: slot 0..3.
 struct LinkSlot {
   RawField field;
   int slot = 0;

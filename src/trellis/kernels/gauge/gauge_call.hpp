@@ -7,7 +7,7 @@ namespace trellis {
 struct SiteRange;
 class Geometry;
 
-/// Links with an up-to-date halo, and the tables of their layout.
+/// It has links with an up-to-date halo, and the tables of their layout.
 struct GaugeCall {
   RawField links;
   ExtendedTables tables;

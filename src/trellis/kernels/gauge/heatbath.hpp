@@ -32,7 +32,7 @@ struct HeatbathCall {
   uint32_t sweep = 0;  ///< below 4096
 };
 
-/// a b, with a0 + i a.sigma for each.
+/// Returns a b, with a0 + i a.sigma for each.
 template <class R>
 TRELLIS_SITE_FN Quaternion<R> operator*(const Quaternion<R>& a, const Quaternion<R>& b) {
   Quaternion<R> c;
@@ -117,7 +117,7 @@ TRELLIS_SITE_FN void overrelax_link(ColorMatrix<R>& link, ColorMatrix<R>& produc
   }
 }
 
-/// New links U_mu of the blocks of one parity.
+/// Draws new links U_mu of the blocks of one parity.
 template <class Layout, class Storage>
 class HeatbathUpdate {
  public:

@@ -33,7 +33,7 @@ class LinkDistance {
   Array a_, b_;
 };
 
-/// The largest of the inner blocks.
+/// It finds the largest distance of the inner blocks.
 template <class Layout, class Storage>
 double launch_link_distance(const RawField& a, const RawField& b, const SiteRange& inner_blocks);
 

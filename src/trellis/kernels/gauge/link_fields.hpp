@@ -37,7 +37,7 @@ class RandomLinks {
   Gauge U_;
 };
 
-/// Gram-Schmidt of all links, about 4 * 136 flop a site.
+/// Does Gram-Schmidt on all links, about 4 * 136 flop a site.
 template <class Layout, class Storage>
 class ReunitariseLinks {
  public:

@@ -13,9 +13,9 @@
 
 namespace trellis {
 
-/// 6 planes of 2 products and a trace, 4 additions, 2 factors.
+/// It counts 6 planes of 2 products and a trace, 4 additions, 2 factors.
 inline constexpr KernelCost plaquette_cost{6 * (2 * 198 + 35) + 6, 72 * 8};
-/// 4 double links; 12 orientations of 3 products and a trace; 11 additions, 1 factor.
+/// It counts 4 double links; 12 orientations of 3 products and a trace; 11 additions, 1 factor.
 inline constexpr KernelCost rectangle_cost{4 * 198 + 12 * (3 * 198 + 35) + 12, 72 * 8};
 
 /// Loops are made of the directions that the lattice has: there are none with an extent of 1. Kernels for all
@@ -69,7 +69,7 @@ class PlaquetteSum {
   LoopDirections<all_directions> directions_;
 };
 
-/// term: sum of Re tr R / 3 over the 12 orientations at the site.
+/// The term is the sum of Re tr R / 3 over the 12 orientations at the site.
 template <class Layout, class Storage, bool all_directions>
 class RectangleSum {
  public:
@@ -99,7 +99,7 @@ class RectangleSum {
   LoopDirections<all_directions> directions_;
 };
 
-/// term: sum of Re tr U_mu(x) / 3 over mu.
+/// The term is the sum of Re tr U_mu(x) / 3 over mu.
 template <class Layout, class Storage, bool all_directions>
 class LinkTraceSum {
  public:

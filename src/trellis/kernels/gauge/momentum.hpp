@@ -91,7 +91,7 @@ class AlgebraAxpy {
   double coefficient_;
 };
 
-/// term: sum over the links of a site of sum_a p_a q_a
+/// The term is the sum over the links of a site of sum_a p_a q_a.
 template <class Layout, class Storage>
 class AlgebraDot {
  public:

@@ -8,7 +8,7 @@ namespace trellis {
 
 TRELLIS_SITE_FN int reversed_leg(int leg) { return leg ^ 1; }
 
-/// The product along N legs from x; N - 1 products of 198 flop.
+/// Returns the product along N legs from x; N - 1 products of 198 flop.
 template <class View, int N>
 TRELLIS_SITE_FN auto walk(const View& U, Position x, const int (&legs)[N]) {
   ColorMatrix<typename View::Real> product;

@@ -26,7 +26,7 @@ namespace trellis {
 /// Bytes: the links of a plane, and the force of its links in and out.
 inline constexpr KernelCost slice_force_cost{6 * (20 * 198 + 12 * 18 + 2 * 30), 6 * (36 + 32) * 8};
 
-/// One plane (mu < nu); tables of PlaneSlices.
+/// It does one plane (mu < nu) with the tables of PlaneSlices.
 struct SliceForceCall {
   GaugeCall gauge;
   RawField force;  ///< 8 components per link, by block; slot = mu
@@ -40,7 +40,7 @@ struct SliceForceCall {
   double c0 = 1, c1 = 0;
   double coefficient = 0;  ///< beta / 6 (times a step, a sign)
 };
-/// The four staples, the four X, f and b.
+/// They are the four staples, the four X, f and b.
 inline constexpr int slice_matrices = 10;
 
 template <class Layout, class Storage>
@@ -106,7 +106,7 @@ class SliceForce {
       store(place, back, b);
     }
   }
-  /// f or b of a plaquette: as stored, or of its links.
+  /// Returns f or b of a plaquette: as stored, or of its links.
   TRELLIS_SITE_FN Matrix product(int block, int kind, const Matrix& first, const Matrix& second) const {
     if constexpr (Gauge::Array::is_gpu)
       return first * second;

@@ -9,14 +9,14 @@
 
 namespace trellis {
 
-/// S-; 396 flop.
+/// Returns S-; 396 flop.
 template <class View>
 TRELLIS_SITE_FN auto lower_staple(const View& U, Position x, int mu, int nu) {
   const Position down = U.step(x, nu, -1);
   return dagger_mul(U.link(down, nu), U.link(down, mu)) * U.link(U.step(down, mu, 1), nu);
 }
 
-/// S+ and S- of one plane added up; 810 flop.
+/// Adds up S+ and S- of one plane; 810 flop.
 template <class View>
 TRELLIS_SITE_FN auto plane_staples(const View& U, Position x, int mu, int nu) {
   const auto upper = mul_dagger(U.link(x, nu) * U.link(U.step(x, nu, 1), mu), U.link(U.step(x, mu, 1), nu));
@@ -25,7 +25,7 @@ TRELLIS_SITE_FN auto plane_staples(const View& U, Position x, int mu, int nu) {
 
 inline constexpr double plane_staples_flops = 4 * 198 + 18;
 
-/// All six; 3 * 810 + 36 flop.
+/// Adds up all six; 3 * 810 + 36 flop.
 template <class View>
 TRELLIS_SITE_FN auto staple_sum(const View& U, Position x, int mu) {
   auto sum = plane_staples(U, x, mu, mu == 0 ? 1 : 0);

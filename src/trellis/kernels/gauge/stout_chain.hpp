@@ -97,7 +97,7 @@ class StoutChainLink {
     G_.store(block, mu, G * polynomial(k.f, Q, Q2) + dagger_mul(C, X));
   }
 
-  /// i (r Q + s Q^2 + F + A) without its trace
+  /// Returns i (r Q + s Q^2 + F + A) without its trace.
   TRELLIS_SITE_FN static Antihermitian traceless_times_i(const Real& r, const HermitianMatrix<Real>& Q,
                                                          const Real& s, const HermitianMatrix<Real>& Q2,
                                                          const HermitianMatrix<Real>& F,

@@ -1,5 +1,5 @@
 #pragma once
-/// Stout links from old ones (another field; C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501):
+/// Old links give stout ones (another field; C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501):
 ///
 ///   U' = exp(TA(C U^dagger)) U,  C = sum_nu rho_munu (staples in the plane)
 #include "trellis/algebra/su3_exponential.hpp"

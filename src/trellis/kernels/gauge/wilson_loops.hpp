@@ -55,7 +55,7 @@ struct LoopTraceCall {
   int count = 0;
 };
 
-/// term: the sum over the pairs of slots at the site.
+/// The term is the sum over the pairs of slots at the site.
 template <class Layout, class Storage>
 class LoopTrace {
  public:

@@ -5,12 +5,12 @@
 
 namespace trellis {
 
-/// The bytes of a block, widened to integers as wide as the reals of the arithmetic.
+/// Returns the bytes of a block, widened to integers as wide as the reals of the arithmetic.
 template <class R>
 struct SignBits {
   uint32_t bits;
   TRELLIS_SITE_FN static SignBits load(const uint8_t* bytes) { return {*bytes}; }
-  /// +1 or -1 in each lane.
+  /// Returns +1 or -1 in each lane.
   TRELLIS_SITE_FN R sign(int leg) const { return (bits >> leg & 1) != 0 ? R(-1) : R(1); }
 };
 

@@ -73,7 +73,7 @@ class SpinNeighbourhood {
   }
   TRELLIS_SITE_FN Bonds bonds(int block) const { return make_bonds<false>(block); }
 
-  /// False in a direction with an extent of 1.
+  /// Is false in a direction with an extent of 1.
   template <bool plain>
   TRELLIS_SITE_FN static bool has_bond(const BondsOf<plain>& b, int leg) {
     return plain || b.entries[leg] >= 0;
@@ -98,7 +98,7 @@ class SpinNeighbourhood {
   }
 
  private:
-  /// Sites of this rank, and ghosts.
+  /// It has sites of this rank, and ghosts.
   struct Around {
     SiteElements<Layout, Storage> inner, outer;
   };
@@ -184,7 +184,7 @@ TRELLIS_SITE_FN Lanes<T, W, false> where_zero(Lanes<T, W, false> test, Lanes<T, 
 }
 #endif  // !__CUDACC__
 
-/// a . b
+/// Returns a . b.
 template <class R>
 TRELLIS_SITE_FN R dot(const R (&a)[3], const R (&b)[3]) {
   return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0]));

@@ -34,7 +34,7 @@ class LaneFace {
   TRELLIS_SITE_FN int direction() const { return call_.leg / 2; }
   TRELLIS_SITE_FN int block(int index) const { return call_.face[index]; }
 
-  /// The object of face block `index` into the message and, where lanes stay, the ghost block.
+  /// Writes the object of face block `index` into the message and, where lanes stay, the ghost block.
   TRELLIS_SITE_FN void send(Object h, int index, int slot) const {
     if constexpr (Layout::lanes > 1)
       if (call_.edge_lane_count == Layout::lanes) return whole_.store(index, slot, h);

@@ -32,7 +32,7 @@ class VectorFace {
   explicit VectorFace(const VectorFaceCall& call)
       : call_{call}, links_{call.links}, in_{call.in}, ghost_{call.ghost} {}
 
-  /// Source block `index`: its deliveries, one right-hand side.
+  /// Makes the deliveries of source block `index` for one right-hand side.
   TRELLIS_SITE_FN void pack(int index, int slot) const {
     const int block = call_.sources[index];
     const auto ready = link_ready(in_, block, slot);
@@ -50,7 +50,7 @@ class VectorFace {
         put_in_ghost(h[0], lane, ~to, slot);
     }
   }
-  /// Received position `index` into its ghost.
+  /// Moves the received position `index` into its ghost.
   TRELLIS_SITE_FN void unpack(int index, int slot) const {
     put_in_ghost(message(index, slot), call_.arrivals[index], slot);
   }

@@ -26,7 +26,7 @@ class WilsonFace {
   explicit WilsonFace(const WilsonFaceCall& call)
       : ahead_{call.face}, behind_{call.face}, links_{call.links}, in_{call.in}, is_dagger_{call.is_dagger} {}
 
-  /// Face block `index`: ghost and message of one right-hand side.
+  /// Fills ghost and message from face block `index`, for one right-hand side.
   TRELLIS_SITE_FN void pack(int index, int slot) const {
     switch (ahead_.direction()) {
       case 0:

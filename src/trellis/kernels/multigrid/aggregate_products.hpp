@@ -169,7 +169,7 @@ struct MixColumnsCall {
 
 inline constexpr int most_vectors = 96;
 
-/// In place. About 48 flop a site, column and column before it.
+/// It works in place. About 48 flop a site, column and column before it.
 template <class Layout, class Storage>
 class MixColumns {
  public:

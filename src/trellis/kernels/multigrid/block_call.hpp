@@ -53,7 +53,7 @@ struct BlockFaceCall {
   int slots = 1;
 };
 
-/// Spinors between the order of fields and that of blocks.
+/// It copies spinors between the order of fields and that of blocks.
 struct BlockCopyCall {
   RawField blocks;          ///< of one parity
   void* outside = nullptr;  ///< reals of the arithmetic, [block][slot][real][lane]

@@ -1,5 +1,5 @@
 #pragma once
-/// Spinors between the order of fields, in the numbers of the arithmetic, and that of blocks, in any storage.
+/// Spinors go between the order of fields, in the arithmetic's numbers, and that of blocks, in any storage.
 #include "trellis/algebra/lane_transpose.hpp"
 #include "trellis/kernels/multigrid/block_call.hpp"
 #include "trellis/view/structured.hpp"
@@ -23,7 +23,7 @@ class BlockCopy {
         slots_{call.slots} {}
 
  protected:
-  /// The first real of lane `lane` of a vector.
+  /// Returns the first real of lane `lane` of a vector.
   TRELLIS_SITE_FN Scalar* address(int vector, int lane, int slot) const {
     const int32_t at = origin_[size_t(vector) * W + size_t(lane)];
     return outside_ + (size_t(at / lanes_) * size_t(slots_) + size_t(slot)) * size_t(reals * lanes_) +

@@ -32,7 +32,7 @@ class BlockEdge {
       phase_[leg] = {Scalar(call.boundary[leg][0]), Scalar(call.boundary[leg][1])};
   }
 
-  /// f(vector, leg) for the vectors of a parity in neighbours on this rank from which legs arrive.
+  /// Calls f(vector, leg) for the vectors of a parity in neighbours on this rank from which legs arrive.
   template <class F>
   void for_each_neighbour(int block, int parity, const F& f) const {
     for (int leg = 0; leg < 8; ++leg) {
@@ -43,7 +43,7 @@ class BlockEdge {
     }
   }
 
-  /// The sum of the legs that arrive at one vector of a block from other blocks.
+  /// Returns the sum of the legs that arrive at one vector of a block from other blocks.
   TRELLIS_SITE_FN Spinor<Real> sum(int parity, int block, int vector, int slot) const {
     Spinor<Real> sum;
     unroll<Ns * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {

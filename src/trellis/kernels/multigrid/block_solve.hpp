@@ -89,7 +89,7 @@ class BlockSolve {
   using Scratch = BlockScratch<Layout, Storage>;
   using Hop = WilsonHop<Layout, Storage, LinkReals>;
 
-  /// The fields of one block and right-hand side.
+  /// It has the fields of one block and right-hand side.
   struct Block {
     RawField links[2], clover, inverse, twisted_inverse, residual[2], step[2], solution[2], q, t;
     Scalar *qp_re, *qp_im, *qq;
@@ -271,7 +271,7 @@ class BlockSolve {
     run(b, call);
   }
 
-  /// <q, p> / <q, q>
+  /// Returns <q, p> / <q, q>.
   Complex<Scalar> minimising(const Block& b) const {
     const Spinors p(b.residual[0]), q(b.q);
     for_each_vector([&](int vector) {

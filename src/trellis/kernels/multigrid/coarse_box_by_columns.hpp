@@ -1,5 +1,5 @@
 #pragma once
-/// Dense matrices on boxes of coarse sites on CPUs, several rows in a register.
+/// Dense matrices act on boxes of coarse sites on CPUs, several rows in a register.
 #include "trellis/kernels/multigrid/coarse_box.hpp"
 #include "trellis/kernels/multigrid/coarse_hop_by_columns.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers of coarse sites between memory with the lanes of the fine fields beside each other and coarse
+/// Numbers of coarse sites go between memory with the lanes of the fine fields beside each other and coarse
 /// fields.
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 #include "trellis/view/site_elements.hpp"

@@ -108,7 +108,7 @@ struct CoarseProlongCall {
   int vectors = 0, rhs = 1;
 };
 
-/// How the numbers of one chirality fall into pieces.
+/// The numbers of one chirality fall into pieces of this length.
 inline constexpr int piece_of_chirality = 8;  ///< complex numbers
 TRELLIS_SITE_FN int pieces_of_chirality(int reals) {
   return (reals / 4 + piece_of_chirality - 1) / piece_of_chirality;
@@ -190,7 +190,7 @@ class CoarseMix {
 
   static int slots(int reals) { return reals / 2; }
 
-  /// slot: complex number of a site
+  /// The slot is a complex number of a site.
   TRELLIS_SITE_FN void operator()(int site, int slot) const {
     double old_re[most_vectors], old_im[most_vectors];
     for (int j = 0; j < vectors_; ++j) {
