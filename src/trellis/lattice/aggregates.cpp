@@ -12,7 +12,7 @@ namespace {
 int least_extent(AggregatesOf kind) { return kind == AggregatesOf::sites ? 2 : 1; }
 int wished_extent(AggregatesOf kind) { return kind == AggregatesOf::sites ? 4 : 2; }
 
-/// Extents of blocks in one direction: an even number of blocks on the lattice, and whole ones on a rank.
+/// A legal extent cuts the lattice into an even number of blocks in one direction, a rank into whole ones.
 bool is_legal(const Geometry& geometry, int mu, int extent, AggregatesOf kind) {
   return extent >= least_extent(kind) && geometry.local()[mu] % extent == 0 &&
          geometry.lattice()[mu] / extent % 2 == 0;

@@ -32,13 +32,13 @@ class Aggregates {
   int groups() const { return groups_; }
   int lanes() const { return layout_->lanes(); }
   Coord coarse_lattice() const;
-  /// Local coordinates on the coarse lattice of the aggregate in a lane of a group, and the other way round.
+  /// Finds local coordinates on the coarse lattice of the aggregate in a lane of a group, and the other way.
   Coord coarse_coord(int group, int lane) const;
   int group_and_lane(const Coord& coarse) const;  ///< group * lanes() + lane
 
-  /// [group][site]: block of the layout << 1 | parity.
+  /// Returns [group][site]: block of the layout << 1 | parity.
   const std::vector<int32_t>& table() const { return table_; }
-  /// [block] of a parity: its group.
+  /// Returns the group of each [block] of a parity.
   const std::vector<int32_t>& group_of(int parity) const { return group_of_[parity]; }
   /// Sites of an aggregate, as numbers in its order, whose forward neighbour in the direction mu lies in the
   /// same aggregate, and the others.

@@ -20,7 +20,7 @@ class BlockOrder {
   const SiteLayout& inner() const { return inner_; }
   int lanes() const { return inner_.lanes(); }
   int blocks() const { return int(origins_.size()); }
-  /// Vectors of a parity, in all blocks of this rank.
+  /// Counts the vectors of a parity in all blocks of this rank.
   int vectors() const { return blocks() * inner_.blocks(); }
 
   /// The blocks first(colour) .. first(colour + 1) - 1 have a colour: 0 or 1, the parity of the coordinates

@@ -1,5 +1,5 @@
 #pragma once
-/// Four coordinates and the lexicographic order of a box. Pure integer code.
+/// There are four coordinates and the lexicographic order of a box; this is pure integer code.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -8,13 +8,13 @@ namespace trellis {
 
 inline constexpr int Nd = 4;
 
-/// Four integers in the order x, y, z, t.
+/// It has four integers in the order x, y, z, t.
 using Coord = std::array<int, Nd>;
 
 int64_t product(const Coord& extents);
 std::string to_string(const Coord& c);  ///< "8x8x8x16"
 
-/// Lexicographic index in a box, x fastest: x + Lx (y + Ly (z + Lz t)).
+/// Returns the lexicographic index in a box, x fastest: x + Lx (y + Ly (z + Lz t)).
 inline int64_t site_index(const Coord& x, const Coord& extents) {
   return x[0] + int64_t(extents[0]) * (x[1] + int64_t(extents[1]) * (x[2] + int64_t(extents[2]) * x[3]));
 }

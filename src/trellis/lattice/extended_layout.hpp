@@ -22,7 +22,7 @@ class ExtendedLayout {
   const Coord& lane_extents() const { return split_.lanes_per_direction; }
   int blocks() const { return blocks_; }  ///< with the halo
 
-  /// Block of a sub-lattice coordinate; from -width to sub + width - 1 in split directions.
+  /// Returns the block of a sub-lattice coordinate; from -width to sub + width - 1 in split directions.
   int block_of(const Coord& sub) const;
   int block_at(const Coord& local) const;  ///< block of an inner site
   int lane_at(const Coord& local) const;
@@ -30,7 +30,7 @@ class ExtendedLayout {
   /// Returns the local coordinates of an inner site.
   Coord coord(int block, int lane) const;
 
-  /// Inner blocks: all, and those of one parity.
+  /// Lists the inner blocks: all, and those of one parity.
   const std::vector<int32_t>& inner() const { return inner_; }
   const std::vector<int32_t>& inner(int parity) const { return inner_of_[parity]; }
 
@@ -39,7 +39,7 @@ class ExtendedLayout {
   const std::vector<int32_t>& neighbours() const { return neighbours_; }
   /// A displacement of lanes is numbered by the lane that it brings to lane 0. shift(leg): one step.
   int shift(int leg) const { return shift_[leg]; }
-  /// [shift][shift]: their sum.
+  /// Returns [shift][shift]: their sum.
   const std::vector<int32_t>& shift_sums() const { return shift_sums_; }
   /// [shift][16]: lane i of the displaced block is lane permutation[shift][i].
   const int32_t* permutations() const { return permutations_->source[0]; }

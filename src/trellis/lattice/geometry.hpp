@@ -37,7 +37,7 @@ enum class LocalExtents { even, any };
 std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_split_extent = 2,
                                        LocalExtents local = LocalExtents::even);
 
-/// The grids with even local extents, at most twelve of them, for messages.
+/// Lists the grids with even local extents, at most twelve of them, for messages.
 std::string legal_grids_in_words(const Coord& lattice, int ranks);
 
 /// The legal grid with even local extents and the least halo surface (ties: later directions are cut first),

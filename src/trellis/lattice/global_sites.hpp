@@ -11,7 +11,7 @@ namespace trellis {
 
 /// [block][lane]; ghost blocks hold 0.
 std::vector<int64_t> global_sites(const ExtendedLayout& layout);
-/// [block][lane] of one parity.
+/// Returns [block][lane] of one parity.
 std::vector<int64_t> global_sites(const SiteLayout& layout, int parity);
 
 }  // namespace trellis

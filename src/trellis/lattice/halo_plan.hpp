@@ -11,7 +11,7 @@
 
 namespace trellis {
 
-/// A site in the memory of a field: an array (a parity of an even-odd field), a block and a lane.
+/// A site in the memory of a field has an array (a parity of an even-odd field), a block and a lane.
 struct HaloPlace {
   static int32_t of(int array, int64_t block, int lanes, int lane) {
     return int32_t((block * lanes + lane) << 1 | array);
@@ -66,8 +66,8 @@ class HaloPlanBuilder {
   HaloPlan plan_;
 };
 
-/// The ghost blocks of an extended layout within `layers`, corners included, lane by lane. parity: of the
-/// ghosts; -1: both.
+/// Plans the ghost blocks of an extended layout within `layers`, corners included, lane by lane. The parity
+/// is that of the ghosts; -1 takes both.
 HaloPlan halo_plan(const ExtendedLayout& layout, int layers, int parity = -1);
 
 }  // namespace trellis

@@ -10,7 +10,7 @@ namespace trellis {
 namespace {
 int step_of(int leg, int distance) { return leg % 2 == 0 ? distance : -distance; }
 
-/// floor(a / b) for b > 0
+/// Returns floor(a / b) for b > 0.
 int floor_divide(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 }  // namespace
 

@@ -21,11 +21,11 @@ class HopStencil {
   const SiteLayout& layout() const { return *layout_; }
   int distance() const { return distance_; }
 
-  /// [block][leg] for blocks of the given parity.
+  /// Returns [block][leg] for blocks of the given parity.
   const std::vector<int32_t>& table(int parity) const { return table_[parity]; }
   /// [leg][moves - 1][16]: lane i of a moved block is lane permutation[i]; 64-byte aligned.
   const int32_t* permutations() const { return permutations_->source[0][0]; }
-  /// Blocks without and with a ghost among their neighbours.
+  /// List blocks without and with a ghost among their neighbours.
   const std::vector<int32_t>& inner(int parity) const { return inner_[parity]; }
   const std::vector<int32_t>& border(int parity) const { return border_[parity]; }
 

@@ -17,11 +17,11 @@ class PlaneSlices {
 
   int slices() const { return slices_; }
   int blocks_per_slice() const { return per_slice_; }
-  /// [slice][place]: block.
+  /// Returns the block of each [slice][place].
   const int32_t* blocks() const { return blocks_.data(); }
-  /// [block]: its place in its slice; -1 for blocks in none.
+  /// Returns the place of each [block] in its slice, and -1 for blocks in none.
   const int32_t* places() const { return places_.data(); }
-  /// Places of inner sites.
+  /// Lists the places of inner sites.
   const std::vector<int32_t>& inner() const { return inner_; }
   /// Places of the lower corners of all plaquettes that have an inner link.
   const std::vector<int32_t>& plaquettes() const { return plaquettes_; }

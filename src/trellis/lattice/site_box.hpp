@@ -26,7 +26,7 @@ struct CommonBox {
 /// in one of them. BadArgument: the grid does not divide the lattice. @pre the box is inside the lattice
 std::vector<CommonBox> common_boxes(const SiteBox& box, const Coord& lattice, const ProcessGrid& grid);
 
-/// f(site) for the first site of each row in x of a box, in lexicographic order.
+/// Calls f(site) for the first site of each row in x of a box, in lexicographic order.
 template <class F>
 void for_each_row(const SiteBox& box, const F& f) {
   Coord x = box.origin;

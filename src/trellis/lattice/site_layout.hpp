@@ -48,7 +48,7 @@ class SiteLayout {
   /// Blocks of the given parity that touch the face of a leg (x_mu = last for +mu, 0 for -mu), in the order
   /// of their transverse coordinates. Ghost block i of the leg belongs to face block i.
   const std::vector<int32_t>& face(int parity, int leg) const { return faces_[parity][leg]; }
-  /// Blocks without and with a neighbour on another rank.
+  /// List blocks without and with a neighbour on another rank.
   const std::vector<int32_t>& inner(int parity) const { return inner_[parity]; }
   const std::vector<int32_t>& border(int parity) const { return border_[parity]; }
 

@@ -6,7 +6,7 @@
 namespace trellis {
 
 namespace {
-/// Extents of a column, in rows.
+/// A column has these extents, in rows.
 struct Column {
   int y, z;
 };

@@ -14,7 +14,7 @@ LinkWeights every_second_time(int parity) {
   return [=](const Coord& x, int mu) { return mu == 3 && x[3] % 2 == parity ? 1.0 : 0.0; };
 }
 
-/// Re sum over right-hand sides and slices of Y_{Ls-1-s}^dagger gamma5 Z_s at a site.
+/// Returns Re sum over right-hand sides and slices of Y_{Ls-1-s}^dagger gamma5 Z_s at a site.
 double reflected_product(const SpinorField& Y, const SpinorField& Z, const SitePosition& at) {
   const int Ls = Y.slices();
   double sum = 0, y[24], z[24];

@@ -10,7 +10,7 @@ namespace trellis {
 namespace {
 constexpr Flavour u = Flavour::up, d = Flavour::down, s = Flavour::strange;
 
-/// The two flavours of eps (q1 G q2) q1 and of eps q1 q1 q2.
+/// They are the two flavours of eps (q1 G q2) q1 and of eps q1 q1 q2.
 struct TwoFlavours {
   const char* name;
   Flavour q1, q2;

@@ -26,10 +26,10 @@ struct ProjectedTerm {
 };
 using ProjectedOperator = std::vector<ProjectedTerm>;
 
-/// proton, neutron, sigma_plus, sigma_zero, sigma_minus, xi_zero, xi_minus, lambda
+/// Lists proton, neutron, sigma_plus, sigma_zero, sigma_minus, xi_zero, xi_minus and lambda.
 const std::vector<std::string>& octet_names();
-/// delta_plus_plus, delta_plus, delta_zero, delta_minus, sigma_star_plus, sigma_star_zero, sigma_star_minus,
-/// xi_star_zero, xi_star_minus, omega_minus
+/// Lists delta_plus_plus, delta_plus, delta_zero, delta_minus, sigma_star_plus, sigma_star_zero,
+/// sigma_star_minus, xi_star_zero, xi_star_minus and omega_minus.
 const std::vector<std::string>& decuplet_names();
 
 bool is_decuplet(const std::string& name);

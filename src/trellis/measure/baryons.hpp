@@ -29,13 +29,13 @@ struct Insertion {
   const Propagator* propagator;
 };
 
-/// A general spin matrix, [row][column].
+/// It is a general spin matrix, [row][column].
 using SpinMatrix = std::array<std::array<std::complex<double>, 4>, 4>;
 SpinMatrix spin_matrix(const GammaMatrix& gamma);
 /// (1 + parity gamma_t) / 2; parity = -1 selects the parity partner: averaged over configurations
 /// C_-(t) = - C_+(Lt - t).
 SpinMatrix parity_projector(int parity);
-/// parity_projector(parity) (-i gamma_x gamma_y): spin up minus spin down along z.
+/// Returns parity_projector(parity) (-i gamma_x gamma_y): spin up minus spin down along z.
 SpinMatrix polarised_projector(int parity);
 
 /// The form `full`, tr[P < B Bbar >] with Bbar = B^dagger gamma_t and the diquark G: for octet operators by

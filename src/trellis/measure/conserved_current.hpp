@@ -17,11 +17,11 @@
 
 namespace trellis {
 
-/// w_mu(x), x in global coordinates.
+/// Returns w_mu(x) for x in global coordinates.
 using LinkWeights = std::function<std::complex<double>(const Coord& x, int mu)>;
 /// w U: its hop has weights w forward and conj(w) backward.
 GaugeField weighted(const GaugeField& U, const LinkWeights& weights);
-/// 1 on temporal links.
+/// Returns 1 on temporal links.
 LinkWeights charge_weights();
 /// The current J_mu with a momentum: exp(i q.(x + mu/2 - at)), q = 2 pi n / L, on the links in direction mu,
 /// those that begin at global time `time` only where it is given.

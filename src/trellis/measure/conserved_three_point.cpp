@@ -17,7 +17,7 @@ LinkWeights links_from(int parity, int mu) {
   return [=](const Coord& x, int nu) { return nu == mu && parity_of(x) == parity ? 1.0 : 0.0; };
 }
 
-/// sum over right-hand sides and slices of left_{Ls-1-s}^dagger gamma5 right_s at a site.
+/// Returns the sum over right-hand sides and slices of left_{Ls-1-s}^dagger gamma5 right_s at a site.
 Number reflected_product(const SpinorField& left, const SpinorField& right, const SitePosition& at) {
   const int Ls = left.slices();
   double re = 0, im = 0, l[24], r[24];

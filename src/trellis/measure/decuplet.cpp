@@ -4,7 +4,7 @@
 namespace trellis {
 
 namespace {
-/// (1 + parity gamma_t)/2 (delta_ij - gamma_i gamma_j / 3)
+/// Returns (1 + parity gamma_t)/2 (delta_ij - gamma_i gamma_j / 3).
 SpinMatrix spin_three_halves(int parity, int i, int j) {
   const SpinMatrix P = parity_projector(parity), pair = spin_matrix(gamma_mu(i) * gamma_mu(j));
   SpinMatrix r{};

@@ -6,7 +6,7 @@
 namespace trellis {
 
 namespace {
-/// Q[i][j][k][l] summed over time slices.
+/// Returns Q[i][j][k][l] summed over time slices.
 CorrelatorTable product_sums(const Propagator& quark, const Propagator& antiquark, const Momenta& momenta) {
   const SpinorField &S = quark.columns(), &A = antiquark.columns();
   TRELLIS_REQUIRE(S.lattice_ptr() == A.lattice_ptr() && S.spec() == A.spec(),

@@ -30,7 +30,7 @@ CorrelatorTable meson_correlators(const Propagator& quark, const Propagator& ant
 CorrelatorTable all_meson_correlators(const Propagator& quark, const Propagator& antiquark,
                                       const Momenta& momenta = zero_momentum);
 
-/// One pair by name ("gamma5", "gamma_x gamma5", ...; algebra/gamma.hpp).
+/// Takes one pair by name ("gamma5", "gamma_x gamma5", ...; algebra/gamma.hpp).
 CorrelatorTable meson_correlator(const Propagator& quark, const Propagator& antiquark,
                                  const std::string& sink, const std::string& source,
                                  const Momenta& momenta = zero_momentum);

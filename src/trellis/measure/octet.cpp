@@ -29,7 +29,7 @@ GammaMatrix conjugate_diquark(GammaMatrix G) {
   return gamma_mu(3) * G * transpose(gamma_mu(3));
 }
 
-/// M(g, d) of one pairing, summed over time slices; 16 rows.
+/// Returns M(g, d) of one pairing, summed over time slices; 16 rows.
 CorrelatorTable spin_matrix_sums(const ThreeQuarks& quarks, const GammaMatrix& sink,
                                  const GammaMatrix& source, const std::array<int, 3>& pairing,
                                  const Momenta& momenta) {

@@ -46,7 +46,7 @@ class ProjectedSums {
   std::map<ThreeQuarks, CorrelatorTable> sums_;
 };
 
-/// Row of T for sink spins s and source spins s' of the quarks 0, 1, 2.
+/// Returns the row of T for sink spins s and source spins s' of the quarks 0, 1, 2.
 int component(const std::array<int, 3>& s, const std::array<int, 3>& s_source) {
   return 16 * (2 * s[0] + s_source[0]) + 4 * (2 * s[1] + s_source[1]) + 2 * s[2] + s_source[2];
 }

@@ -22,7 +22,7 @@ void for_each_position(const SpinorField& field, const F& f) {
                  [&](int site) { f(field.layout().position(site_coord(site, g.local())), size_t(site)); });
 }
 
-/// [sink spin][source spin][sink colour][source colour]
+/// Returns the offset in [sink spin][source spin][sink colour][source colour].
 size_t canonical_offset(int sink, int sink_colour, int column) {
   return size_t(((sink * 4 + column / 3) * 3 + sink_colour) * 3 + column % 3);
 }

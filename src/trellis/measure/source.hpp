@@ -1,5 +1,5 @@
 #pragma once
-/// Sources of propagators: twelve columns, one for each spin and colour, or for staggered quarks three
+/// Sources of propagators have twelve columns, one for each spin and colour, or for staggered quarks three
 /// columns of colour vectors, one for each colour.
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Staggered measurements: traces for the chiral condensate, quark-number density and
-/// susceptibility and the magnetisation, Goldstone-pion correlators (doc/operators/staggered.md).
+/// Staggered measurements are traces for the chiral condensate, quark-number density and susceptibility and
+/// the magnetisation, Goldstone-pion correlators (doc/operators/staggered.md).
 #include "trellis/measure/noise.hpp"
 #include "trellis/measure/staggered_masses.hpp"
 #include "trellis/operator/staggered.hpp"

@@ -28,7 +28,7 @@ SiteMatrix site_matrix(const SpinorField& columns, const SitePosition& at) {
   return S;
 }
 
-/// One term: spins alpha, beta, gamma of (u d u) at the sink, primed at the source, with its weight
+/// One term has spins alpha, beta, gamma of (u d u) at the sink, primed at the source, with its weight
 /// G_{alpha beta} Gbar_{alpha' beta'} P_{delta gamma}.
 struct SpinTerm {
   int alpha, beta, gamma, alpha_source, beta_source, delta;

@@ -33,13 +33,13 @@ struct SinkSmearing {
 /// `smearing` says, and have one lattice, source and boundary phase in time
 Source nucleon_sequential_source(const Propagator& up, const Propagator& down, const NucleonSink& sink,
                                  const SinkSmearing* smearing = nullptr);
-/// Of two equal flavours.
+/// Does the same of two equal flavours.
 inline Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink,
                                         const SinkSmearing* smearing = nullptr) {
   return nucleon_sequential_source(S, S, sink, smearing);
 }
 
-/// C3 of each current, [current][q][tau], tau from the source; S not smeared at the sink.
+/// Returns C3 of each current, [current][q][tau], tau from the source; S not smeared at the sink.
 CorrelatorTable nucleon_three_point(const Propagator& sequential, const Propagator& S,
                                     const std::vector<GammaMatrix>& currents,
                                     const Momenta& momentum_transfers = zero_momentum);

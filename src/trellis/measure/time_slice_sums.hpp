@@ -9,7 +9,7 @@
 
 namespace trellis {
 
-/// Correlators: [row][momentum][time after the source].
+/// It has correlators as [row][momentum][time after the source].
 struct CorrelatorTable {
   int rows = 0, momenta = 0, times = 0;
   std::vector<std::complex<double>> values;

@@ -1,5 +1,5 @@
 #pragma once
-/// Traces of Wilson, clover and twisted-mass quarks with noise vectors: chiral and pseudoscalar condensate,
+/// Noise vectors give traces of Wilson, clover and twisted-mass quarks: chiral and pseudoscalar condensate,
 /// quark-number density and susceptibility (doc/operators/wilson.md).
 #include <complex>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers of the sites of this rank, block by block (lattice/block_order.hpp).
+/// The numbers of the sites of this rank lie block by block (lattice/block_order.hpp).
 #include "trellis/device/memory.hpp"
 #include "trellis/field/storage/site_storage.hpp"
 #include "trellis/lattice/block_order.hpp"
@@ -9,7 +9,7 @@ namespace trellis {
 class BlockField {
  public:
   BlockField() = default;
-  /// A zero field on the sites of both parities, or of one.
+  /// Makes a zero field on the sites of both parities, or of one.
   BlockField(const BlockOrder& order, Precision precision, int reals, int slots, int parities = 2)
       : storage_{precision, Backend{}, order.lanes(), order.vectors(), slots, reals},
         memory_{size_t(parities) * storage_.bytes()} {}

@@ -20,7 +20,7 @@ namespace {
 constexpr int guard_vectors = 4;
 /// The filter damps eigenvalues above this part of the upper end.
 constexpr double cutoff_of_upper = 1.0 / 32;
-/// Of the wanted modes, against all others together.
+/// The filter amplifies wanted modes by this factor, against all others together.
 constexpr double amplification = 30;
 constexpr int power_steps = 12, most_passes = 6;
 /// |A v - lambda v| / lambda that is good enough, or / upper in the arithmetic of solves.
@@ -45,7 +45,7 @@ double upper_end(const LinearOperator& A, const SiteField& start, SolveCost& cos
   return margin_of_upper * upper;
 }
 
-/// The columns of a field, orthonormal in their order.
+/// Returns the columns of a field, orthonormal in their order.
 std::vector<SpinorField> orthonormal_columns(const SpinorField& all, SolveCost& cost) {
   std::vector<SpinorField> columns;
   FieldSpec spec = all.spec();
@@ -61,7 +61,7 @@ std::vector<SpinorField> orthonormal_columns(const SpinorField& all, SolveCost& 
   return columns;
 }
 
-/// Rayleigh-Ritz for S^dagger S in the span of the columns of a field.
+/// Does Rayleigh-Ritz for S^dagger S in the span of the columns of a field.
 void mix_to_ritz_vectors(Eigenvectors& found, const SpinorField& all, const LinearOperator& S,
                          SolveCost& cost) {
   const std::vector<SpinorField> columns = orthonormal_columns(all, cost);

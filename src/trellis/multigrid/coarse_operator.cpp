@@ -11,7 +11,7 @@
 
 namespace trellis {
 
-/// The neighbours' vectors of fields of one kind.
+/// It has the neighbours' vectors of fields of one kind.
 struct CoarseMatrix::Halo {
   HaloExchange exchange;
   std::vector<int32_t> places[2];
@@ -84,7 +84,7 @@ SiteField in_storage(const SiteField& field, Precision storage) {
   return out;
 }
 
-/// Of each site, and the largest condition here.
+/// Inverts the matrix of each site, and returns the largest condition here.
 double invert(SiteField& inverse, const SiteField& diagonal, int n) {
   double worst = 0;
   on_host(inverse, [&](SiteField& out) {

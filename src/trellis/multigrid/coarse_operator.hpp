@@ -15,7 +15,7 @@
 
 namespace trellis {
 
-/// Matrices of 2 n rows as fields of coarse sites, by columns, [column][row][re, im].
+/// Matrices of 2 n rows are fields of coarse sites, by columns, [column][row][re, im].
 class CoarseMatrix {
  public:
   /// @param links F_mu as the right-hand sides of a full field; @param diagonal A, in the storage of vectors
@@ -24,9 +24,9 @@ class CoarseMatrix {
   /// @throws NumericError: some A is singular, or nearly
   CoarseMatrix(const SiteField& links, SiteField diagonal, Precision storage);
   std::shared_ptr<const CoarseMatrix> converted(Precision precision) const;
-  /// With F and A^-1 in another storage, vectors being the same.
+  /// Returns F and A^-1 in another storage, with the same vectors.
   std::shared_ptr<const CoarseMatrix> stored_in(Precision storage) const;
-  /// With A + mass + i twist g5.
+  /// Returns D with A + mass + i twist g5.
   std::shared_ptr<const CoarseMatrix> shifted(double mass, double twist) const;
 
   int vectors() const { return vectors_; }
@@ -34,7 +34,7 @@ class CoarseMatrix {
   const SiteField& diagonal() const { return diagonal_; }
   const LatticePtr& lattice_ptr() const { return links_.lattice_ptr(); }
   FieldSpec field_spec(Subset subset, int rhs) const;
-  /// Largest estimate of the condition of an A, on any rank.
+  /// Returns the largest estimate of the condition of an A, on any rank.
   double condition() const { return condition_; }
   size_t bytes() const { return links_.bytes() + diagonal_.bytes() + inverse_.bytes(); }
 
@@ -91,7 +91,7 @@ class CoarseOperator final : public LinearOperator {
   CoarseMatrixPtr matrix_;
 };
 
-/// On the even sites: 1 - A^-1 H A^-1 H, or A - H A^-1 H.
+/// It acts on the even sites: 1 - A^-1 H A^-1 H, or A - H A^-1 H.
 class CoarseSchur final : public SchurOperator {
  public:
   CoarseSchur(CoarseMatrixPtr matrix, SchurForm form) : matrix_{std::move(matrix)}, form_{form} {}

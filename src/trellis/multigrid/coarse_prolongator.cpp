@@ -114,7 +114,7 @@ void CoarseProlongator::prolong_to(SiteField& fine, const SiteField& coarse) con
   }
 }
 
-/// 8 flop for each complex number of the columns, both ways.
+/// Counts 8 flop for each complex number of the columns, both ways.
 Cost CoarseProlongator::transfer_cost(int columns) const {
   const double numbers = double(columns_.lattice().volume()) * columns_.reals() / 2;
   const double real = double(element_bytes(columns_.precision()));

@@ -45,7 +45,7 @@ class CoarseProlongator final : public Transfer {
   void prolong_to(SiteField& fine, const SiteField& coarse) const override;
   Cost transfer_cost(int columns) const override;
 
-  /// P^dagger right over the sites `subset` of each aggregate, in double: [group][rhs][row][re, im].
+  /// Returns P^dagger right over the sites `subset` of each aggregate, in double: [group][rhs][row][re, im].
   std::vector<double> products_with(const SiteField& right, const std::vector<int32_t>& subset) const;
 
   size_t bytes() const override { return columns_.bytes(); }
@@ -53,7 +53,7 @@ class CoarseProlongator final : public Transfer {
  private:
   AggregateTable table() const { return {table_.data(), aggregates_.sites()}; }
   CoarseProductsCall products_call(const SiteField& right, const KernelTable<int32_t>& subset) const;
-  /// The products of the columns in an aggregate, of equal chirality.
+  /// Returns the products of the columns in an aggregate, of equal chirality.
   std::vector<DenseMatrix> grams() const;
   /// One pass: V <- V R^-1 with V^dagger V = R^dagger R.
   double mix_by_products(double least, DenseMatrix* gram);

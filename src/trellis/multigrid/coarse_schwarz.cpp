@@ -19,7 +19,7 @@ namespace {
 /// Beyond, an inverse in single is no help to the solver outside.
 constexpr double largest_condition = 1e6;
 
-/// The sites of a box, by parity, as local coordinates.
+/// It has the sites of a box, by parity, as local coordinates.
 struct BoxSites {
   std::vector<Coord> of_parity[2];
 };
@@ -39,13 +39,13 @@ std::vector<BoxSites> boxes_of(const SiteLayout& layout, const Coord& box) {
   return boxes;
 }
 
-/// The matrices of D between sites of one box.
+/// It has the matrices of D between sites of one box.
 class BoxMatrices {
  public:
   BoxMatrices(const SiteField& links, const SiteField& diagonal, const Coord& box, const BoxSites& sites)
       : links_{links}, diagonal_{diagonal}, box_{box}, sites_{sites} {}
 
-  /// S_B^-1, and an estimate of its condition.
+  /// Returns S_B^-1, and an estimate of its condition.
   SplitInverse inverse_of_system() const {
     const std::vector<Coord>&even = sites_.of_parity[0], &odd = sites_.of_parity[1];
     const int n = diagonal_at(even.front()).n, evens = int(even.size());
@@ -71,7 +71,7 @@ class BoxMatrices {
   }
 
  private:
-  /// The sum of the matrices from an even site of the box to an odd one.
+  /// It is the sum of the matrices from an even site of the box to an odd one.
   struct Leg {
     int even;
     SplitMatrix matrix;

@@ -25,7 +25,7 @@ class CoarseBoxes {
   Cost cost(int columns) const;
   size_t bytes() const { return inverses_.bytes(); }
   const Coord& box() const { return box_; }
-  /// The largest estimate of the condition of an S_B, on any rank.
+  /// Returns the largest estimate of the condition of an S_B, on any rank.
   double condition() const { return condition_; }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-/// One multigrid cycle.
+/// This file does one multigrid cycle.
 #include "trellis/multigrid/multigrid.hpp"
 #include "trellis/multigrid/transfer.hpp"
 #include "trellis/solver/operator_copies.hpp"
@@ -10,7 +10,7 @@ namespace trellis {
 /// bits.
 enum class CycleUse { setup, solve };
 
-/// An operator, and the way from its level to the next one: null on the coarsest.
+/// A level has an operator, and the way to the next level: null on the coarsest.
 struct CycleLevel {
   const OperatorCopies* op;
   const Transfer* to_next = nullptr;

@@ -16,8 +16,8 @@ TriangularFactor inverse_of_cholesky_factor(const DenseMatrix& G);
 /// column that vanishes.
 std::vector<double> independent_parts(const DenseMatrix& G, double least);
 
-/// A^-1 by elimination with row pivots, and the largest |element| of both multiplied: an estimate of the
-/// condition.
+/// It is A^-1 by elimination with row pivots, and the largest |element| of both multiplied: an estimate of
+/// the condition.
 struct DenseInverse {
   DenseMatrix inverse;
   double condition = 0;  ///< infinity where A is singular

@@ -10,7 +10,7 @@ namespace trellis {
 
 namespace {
 
-/// U_mu(x) P(x + mu) for one mu after the other.
+/// It makes U_mu(x) P(x + mu) for one mu after the other.
 class ForwardLegs {
  public:
   ForwardLegs(const GaugeField& U, const SpinorField& columns)
@@ -78,7 +78,7 @@ class CoarseFields {
       add_products(diagonal, products.matrix(group, lane), factor, both);
     });
   }
-  /// F_mu, with the phase of the boundary of the lattice.
+  /// Sets F_mu, with the phase of the boundary of the lattice.
   void set_links(SiteField& links, int mu, const Prolongator::Products& products, double factor,
                  std::complex<double> boundary) {
     const Geometry& g = P_.coarse_lattice()->geometry();

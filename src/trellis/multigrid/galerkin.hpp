@@ -1,5 +1,5 @@
 #pragma once
-/// P^dagger M P for Wilson-type M, and for coarse operators.
+/// This file makes P^dagger M P for Wilson-type M, and for coarse operators.
 #include "trellis/multigrid/coarse_operator.hpp"
 #include "trellis/multigrid/coarse_prolongator.hpp"
 #include "trellis/multigrid/prolongator.hpp"

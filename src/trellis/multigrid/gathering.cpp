@@ -22,7 +22,7 @@ bool fits(const Coord& lattice, const Coord& grid, const Coord& box) {
   return true;
 }
 
-/// Sites at the faces between ranks.
+/// Counts the sites at the faces between ranks.
 int64_t surface(const Coord& lattice, const Coord& grid) {
   int64_t sites = 0;
   for (int mu = 0; mu < Nd; ++mu)

@@ -36,14 +36,14 @@ class CoarseGathering {
   const LatticePtr& few() const { return few_; }
   const CoarseRanks& ranks() const { return ranks_; }
 
-  /// The matrices of D on the few ranks, in the same storage; null on others. Collective.
+  /// Returns the matrices of D on the few ranks, in the same storage; null on others. Collective.
   CoarseMatrixPtr gathered(const CoarseMatrix& D) const;
   /// Runs f on the few ranks, where an Error that it throws is thrown on all ranks. Collective.
   void on_few(const std::function<void()>& f) const;
   /// The same where f books its cost: flops and bytes then are those of all ranks, the rest is that of this
   /// rank.
   void run(const std::function<void()>& f, Cost& cost) const;
-  /// How fields like this one move.
+  /// Says how fields like this one move.
   FieldRedistribution& redistribution(const SiteField& like) const;
 
   /// What the few ranks have to tell the others, who sleep until then. Collective.

@@ -1,5 +1,5 @@
 #pragma once
-/// The levels of a multigrid below the finest one.
+/// A hierarchy has the levels of a multigrid below the finest one.
 #include <memory>
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace trellis {
 
-/// A prolongator between coarse lattices, and the matrices of the lower one.
+/// It has a prolongator between coarse lattices, and the matrices of the lower one.
 struct CoarserLevel {
   std::shared_ptr<const CoarseProlongator> prolongator;
   CoarseMatrixPtr matrix;
@@ -33,7 +33,7 @@ struct MultigridHierarchy {
   const CoarseMatrixPtr& matrix(int level) const {
     return level == 1 ? second : coarser[size_t(level) - 2].matrix;
   }
-  /// The lattice of any level.
+  /// Returns the lattice of any level.
   LatticePtr lattice(int level) const;
   /// As solvers apply it, with these matrices of the level, which is not the finest.
   LinearOperatorPtr operator_of(int level, const CoarseMatrixPtr& matrix) const;

@@ -72,7 +72,7 @@ CoarseMatrixPtr in_solves(const CoarseMatrixPtr& coarse, const MultigridParams& 
   return is_rounded ? coarse->stored_in(params.coarse_storage) : coarse;
 }
 
-/// The parameters but for the mass and the twisted mass.
+/// Returns the parameters but for the mass and the twisted mass.
 WilsonParams without_masses(WilsonParams params) {
   params.mass = params.twisted_mass = 0;
   return params;

@@ -164,7 +164,7 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   /// Of the coarsest level; null where there are none.
   const std::shared_ptr<const Eigenvectors>& coarse_modes() const { return coarse_modes_; }
 
-  /// One cycle for A, in A's storage.
+  /// Makes one cycle for A, in A's storage.
   std::unique_ptr<ApproximateInverse> cycle(const LinearOperator& A, int columns) const;
 
   const MultigridParams& params() const { return params_; }

@@ -16,7 +16,7 @@ class MultigridSetup {
  public:
   /// @param M any storage and lanes
   MultigridSetup(const WilsonMatrix& M, const MultigridParams& params);
-  /// From random vectors.
+  /// Starts from random vectors.
   MultigridPtr from_noise();
   /// `sweeps` sweeps from vectors of another set-up, which may have another storage.
   MultigridPtr from_vectors(const SpinorField& vectors, int sweeps);

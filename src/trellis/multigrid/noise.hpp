@@ -1,5 +1,5 @@
 #pragma once
-/// Random fields of multigrid: the same on any ranks, threads and lanes.
+/// Random fields of multigrid are the same on any ranks, threads and lanes.
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +15,7 @@ inline constexpr uint32_t noise_of_level(int level) { return 2000 + 100 * uint32
 
 /// Uniform numbers between -1/2 and 1/2. Column i is that of the number numbers[i], whatever the others are.
 void fill_with_noise(SiteField& field, uint64_t seed, uint32_t draw, const std::vector<int>& numbers);
-/// 0, 1, .. for all columns of a field.
+/// Returns 0, 1, .. for all columns of a field.
 std::vector<int> all_columns(const SiteField& field);
 
 }  // namespace trellis

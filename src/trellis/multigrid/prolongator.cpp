@@ -228,7 +228,7 @@ DenseMatrix Prolongator::Products::matrix(int group, int lane) const {
 }
 
 namespace {
-/// The block of one chirality.
+/// Returns the block of one chirality.
 DenseMatrix of_chirality(const DenseMatrix& both, int chirality) {
   const int n = both.n / chiralities;
   DenseMatrix G(n);

@@ -34,7 +34,7 @@ class Prolongator final : public Transfer {
   const SiteLayoutPtr& layout_ptr() const { return aggregates_.layout_ptr(); }
   /// Of the columns as set-up works with them.
   Precision precision() const { return spec_.precision; }
-  /// What coarse fields of so many right-hand sides look like.
+  /// Says what coarse fields of so many right-hand sides look like.
   FieldSpec coarse_spec(int rhs) const;
   SiteField make_coarse_field(int rhs) const override { return {coarse_lattice_, coarse_spec(rhs)}; }
 
@@ -64,7 +64,7 @@ class Prolongator final : public Transfer {
   /// coarse = P^dagger fine, and fine = P coarse.
   void restrict_to(SiteField& coarse, const SpinorField& fine) const override;
   void prolong_to(SpinorField& fine, const SiteField& coarse) const override;
-  /// Each with both parities of the coarse field moved between lanes and sites.
+  /// Counts each with both parities of the coarse field moved between lanes and sites.
   Cost transfer_cost(int columns) const override;
 
   /// [group][column][row][re, im][lane] of a matrix of products, and how kernels find sites.
@@ -72,7 +72,7 @@ class Prolongator final : public Transfer {
     int groups = 0, lanes = 0, rows = 0;
     bool is_hermitian = false;  ///< then `values` lacks what lies below the diagonal
     std::vector<double> values;
-    /// The matrix of the aggregate in a lane of a group, chirality blocks included.
+    /// Returns the matrix of the aggregate in a lane of a group, chirality blocks included.
     DenseMatrix matrix(int group, int lane) const;
   };
   /// sum_x columns^dagger right over the sites `subset` of each aggregate; `mu` >= 0: of (1 - gamma_mu) psi,

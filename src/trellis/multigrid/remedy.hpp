@@ -15,7 +15,7 @@ class MultigridRemedy {
   /// The next remedy after one, or the first after null; null where there is none left.
   static std::shared_ptr<const MultigridRemedy> after(const MultigridRemedy* earlier);
 
-  /// ", after one sweep more"
+  /// Returns ", after one sweep more", for instance.
   std::string words() const;
   /// The mended multigrid for M; the first call makes it, and those for other batches of the solve take it.
   /// Collective.

@@ -1,6 +1,6 @@
 #pragma once
-/// The Schwarz alternating procedure (SAP) as an approximate inverse: cycles over the blocks of two colours,
-/// each block being solved for with all others held fixed (M. Luescher, hep-lat/0310048).
+/// The Schwarz alternating procedure (SAP) is an approximate inverse: it cycles over the blocks of two
+/// colours, each block being solved for with all others held fixed (M. Luescher, hep-lat/0310048).
 #include <memory>
 #include <optional>
 
@@ -38,7 +38,7 @@ class SchwarzCycles final : public ApproximateInverse {
   /// @pre spec.block is legal, and that of the matrix
   SchwarzCycles(SchwarzMatrixPtr matrix, const SchwarzSpec& spec, SiteLayoutPtr layout, int columns);
   ~SchwarzCycles() override;
-  /// Fields in any storage but 16 bits.
+  /// Takes fields in any storage but 16 bits.
   void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override;
 
  private:

@@ -12,7 +12,7 @@ namespace trellis {
 
 namespace {
 
-/// Numbers of a site among the others of its vector.
+/// They say where the numbers of a site lie among the others of its vector.
 struct Records {
   RawField field;
   int lanes, reals;

@@ -29,7 +29,7 @@ class SchwarzMatrix {
   const LatticePtr& lattice_ptr() const { return lattice_; }
   Precision storage() const { return storage_; }
   size_t bytes() const;
-  /// Of a site, a solve's one Schur complement.
+  /// Counts the flops of a site in a solve's one Schur complement.
   double diagonal_flops() const { return diagonal_flops_; }
 
   /// Everything in a call but the fields.

@@ -1,12 +1,12 @@
 #pragma once
-/// Dense complex matrices with real and imaginary parts apart, in double: products and inverses of matrices
-/// of some hundred rows in loops that compilers turn into vector instructions. One thread.
+/// Dense complex matrices have real and imaginary parts apart, in double: products and inverses of matrices
+/// of some hundred rows are loops that compilers turn into vector instructions. One thread runs.
 #include <cstddef>
 #include <vector>
 
 namespace trellis {
 
-/// n x n, row by row.
+/// It is n x n, row by row.
 struct SplitMatrix {
   int n = 0;
   std::vector<double> re, im;
@@ -37,7 +37,7 @@ struct SplitInverse {
 };
 SplitInverse inverse_of(SplitMatrix A);
 
-/// As [column][row][re, im].
+/// Writes [column][row][re, im].
 template <class Scalar>
 void write_by_columns(const SplitMatrix& M, Scalar* out) {
   for (int row = 0; row < M.n; ++row)

@@ -1,5 +1,5 @@
 #pragma once
-/// Test vectors of any level, as the columns of one field.
+/// Test vectors of any level are the columns of one field.
 #include "trellis/solver/krylov_method.hpp"
 
 namespace trellis {
@@ -9,7 +9,7 @@ inline constexpr int most_replacements = 3;
 /// What a column keeps at least of its |v|^2 beside the columns before it, in each aggregate.
 inline constexpr double least_independent = 1e-9;
 
-/// A zero field with another number of columns.
+/// Makes a zero field with another number of columns.
 SiteField with_columns(const SiteField& like, int columns);
 /// v / |v| of each column. @throws NumericError: one has vanished or is not finite
 void normalise(SiteField& vectors);

@@ -10,12 +10,12 @@ class Transfer {
   /// coarse = P^dagger fine, and fine = P coarse.
   virtual void restrict_to(SiteField& coarse, const SiteField& fine) const = 0;
   virtual void prolong_to(SiteField& fine, const SiteField& coarse) const = 0;
-  /// A zero field of the next level.
+  /// Makes a zero field of the next level.
   virtual SiteField make_coarse_field(int rhs) const = 0;
-  /// Of one P^dagger and one P.
+  /// Returns the cost of one P^dagger and one P.
   virtual Cost transfer_cost(int columns) const = 0;
   virtual int vectors() const = 0;
-  /// Sites of an aggregate in x, y, z, t.
+  /// Returns the sites of an aggregate in x, y, z, t.
   virtual const Coord& block() const = 0;
   virtual size_t bytes() const = 0;
 };

@@ -31,7 +31,7 @@ void set_gamma_products(CloverTermCall& call) {
     }
 }
 
-/// [extended block]: even-odd block << 1 | parity
+/// Returns, for each extended block, even-odd block << 1 | parity.
 std::vector<int32_t> even_odd_blocks(const ExtendedLayout& from, const SiteLayout& to) {
   std::vector<int32_t> table(from.blocks(), -1);
   for (const int32_t block : from.inner()) {

@@ -109,9 +109,9 @@ class DomainWallSchur final : public SchurOperator {
   LinearOperatorPtr converted(Precision precision) const override;
   std::string name() const override;
 
-  /// b_e + 1/2 H_eo K b_o
+  /// Makes b_e + 1/2 H_eo K b_o.
   void prepare_source(SpinorField& schur_source, const SpinorField& b) const override;
-  /// M x_e (symmetric) or x_e
+  /// Makes M x_e (symmetric) or x_e.
   void prepare_guess(SpinorField& schur_guess, const SpinorField& x) const override;
   /// x_e = M^-1 y (symmetric) or y, with y the Schur solution; x_o = M^-1 (b_o + 1/2 H_oe B x_e)
   void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const override;
@@ -128,7 +128,7 @@ class DomainWallSchur final : public SchurOperator {
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   Cost cost_of_form(int columns, bool is_dagger) const;
   double conventional_flops() const;  ///< of one column
-  /// T in, and x + coefficient H in, on half the sites.
+  /// Return the costs of T in, and of x + coefficient H in, on half the sites.
   Cost fifth_cost(FifthMatrix T, int columns) const;
   Cost hop_plus_cost(int columns) const;
   SpinorField& workspace(int which, int parity, int rhs) const;

@@ -1,5 +1,5 @@
 #pragma once
-/// Parameters of domain-wall operators (doc/conventions.md, "Moebius domain wall").
+/// Domain-wall operators have these parameters (doc/conventions.md, "Moebius domain wall").
 #include <complex>
 #include <vector>
 

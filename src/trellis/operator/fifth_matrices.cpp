@@ -15,7 +15,7 @@ Number quotient(const Number& a, const Number& b) {
   return a / b;
 }
 
-/// diagonal(s) + off(s) L
+/// Returns diagonal(s) + off(s) L.
 template <class Diagonal, class Off>
 CyclicBidiagonal shift_matrix(const DomainWallParams& p, const Diagonal& diagonal, const Off& off) {
   CyclicBidiagonal T;

@@ -1,5 +1,5 @@
 #pragma once
-/// The matrices of domain-wall operators along the fifth dimension, prepared for the kernel
+/// The matrices of domain-wall operators along the fifth dimension are prepared for the kernel
 /// (kernels/dirac/fifth_dimension.hpp).
 #include "trellis/kernels/dirac/fifth_dimension.hpp"
 #include "trellis/operator/domain_wall_params.hpp"

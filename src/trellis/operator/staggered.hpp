@@ -88,7 +88,7 @@ class StaggeredSchur final : public SchurOperator {
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   /// Returns a field on the sites of the other parity.
   SpinorField& workspace(int rhs) const;
-  /// a D in + b x on the sites of a parity.
+  /// Returns the cost of a D in + b x on the sites of a parity.
   Cost hop_plus_cost(int parity, int columns) const;
   StaggeredMatrixPtr matrix_;
   double shift_;

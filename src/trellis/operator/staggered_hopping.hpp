@@ -1,6 +1,6 @@
 #pragma once
-/// The staggered hopping term between the two parities, with halos, in one storage: naive (one-site hops) or
-/// improved (one- and three-site hops).
+/// The staggered hopping term leads between the two parities, with halos, in one storage: naive (one-site
+/// hops) or improved (one- and three-site hops).
 #include <map>
 #include <memory>
 #include <mutex>
@@ -120,7 +120,7 @@ class StaggeredHopping {
                  PassOrder order) const;
   HopPart part(int distance, int parity, const PhaseTable& phases) const;
   RawHopStencil stencil(int distance, int parity) const;
-  /// Over one site and, with improved links, over three.
+  /// Lists those over one site and, with improved links, over three.
   std::vector<HopStencilPtr> halo_stencils() const;
   /// The halo of one hop. @param parity of the sites that the hop leads to
   VectorHalo& halo(int parity, int rhs) const;

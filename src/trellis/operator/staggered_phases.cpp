@@ -18,7 +18,7 @@ constexpr int plane_a[flux_planes] = {0, 0, 0, 1, 1, 2}, plane_b[flux_planes] = 
 /// n / d modulo 1, reduced in integers; n may be negative
 double fraction(int64_t n, int64_t d) { return double(((n % d) + d) % d) / double(d); }
 
-/// arg z / 2 pi; exact for the powers of i.
+/// Returns arg z / 2 pi, which is exact for the powers of i.
 double turns_of(std::complex<double> z) {
   TRELLIS_REQUIRE(std::abs(std::abs(z) - 1.0) < 1e-12,
                   "a boundary phase of staggered fermions has modulus 1, ", "found ", z.real(), " + ",

@@ -1,7 +1,7 @@
 #pragma once
-/// The U(1) field of staggered fermions and the factors of their hops (doc/conventions.md, Staggered
-/// fermions): u_mu(x) = exp(i theta_mu(x)), theta = staggered phase + boundary + imaginary chemical potential
-/// + electromagnetic flux.
+/// This file has the U(1) field of staggered fermions and the factors of their hops (doc/conventions.md,
+/// Staggered fermions): u_mu(x) = exp(i theta_mu(x)), theta = staggered phase + boundary + imaginary chemical
+/// potential + electromagnetic flux.
 #include <array>
 #include <complex>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace trellis {
 
-/// Planes of the flux in the order xy, xz, xt, yz, yt, zt.
+/// The flux has planes in the order xy, xz, xt, yz, yt, zt.
 inline constexpr int flux_planes = 6;
 using Flux = std::array<int, flux_planes>;
 

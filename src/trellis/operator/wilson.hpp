@@ -1,5 +1,5 @@
 #pragma once
-/// Wilson, Wilson-clover and twisted-mass operators on the whole lattice and their even-odd Schur
+/// Wilson, Wilson-clover and twisted-mass operators act on the whole lattice, and have even-odd Schur
 /// complements.
 ///
 ///   M = A - 1/2 H,  A = 1 + 3 nu/xi0 + m + clover term + i mu gamma5        (doc/conventions.md)
@@ -119,7 +119,7 @@ class WilsonSchur final : public SchurOperator {
   LinearOperatorPtr converted(Precision precision) const override;
   std::string name() const override;
 
-  /// The right-hand side of the Schur system: b_e + 1/2 H_eo A_oo^-1 b_o (symmetric: times A_ee^-1).
+  /// Makes the right-hand side of the Schur system: b_e + 1/2 H_eo A_oo^-1 b_o (symmetric: times A_ee^-1).
   void prepare_source(SpinorField& schur_source, const SpinorField& b) const override;
   void prepare_guess(SpinorField& guess, const SpinorField& x) const override { extract_parity(guess, x); }
   /// x_o = A_oo^-1 (b_o + 1/2 H_oe x_e)
@@ -138,7 +138,7 @@ class WilsonSchur final : public SchurOperator {
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   void run(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const;
   Cost cost_of_form(int columns, bool is_dagger) const;
-  /// A^-1 in, and x + coefficient H in, on half the sites.
+  /// Return the costs of A^-1 in, and of x + coefficient H in, on half the sites.
   Cost inverse_diagonal_cost(int columns) const;
   Cost hop_plus_cost(int columns) const;
   /// A^-1 in comes first, in a launch of its own.

@@ -1,5 +1,5 @@
 #pragma once
-/// Parameters of Wilson-type operators (doc/conventions.md, "Gamma matrices and Wilson fermions").
+/// Wilson-type operators have these parameters (doc/conventions.md, "Gamma matrices and Wilson fermions").
 #include <array>
 #include <complex>
 #include <string>

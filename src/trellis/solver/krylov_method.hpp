@@ -69,7 +69,7 @@ class SolveProgress {
   void fail_all_not_finite(const SpinorField* step = nullptr);
   /// Some active column has dropped by update_threshold since this run began.
   bool wants_reliable_update() const;
-  /// 1 for active columns, 0 for the others.
+  /// Returns 1 for active columns, 0 for the others.
   Coefficients active_mask() const;
 
   std::vector<SolveColumn> columns;

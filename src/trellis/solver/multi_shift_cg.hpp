@@ -9,7 +9,7 @@
 namespace trellis {
 
 struct MultiShiftSpec {
-  /// |b - (A + shift) x| / |b| for every shift: the true residual in double.
+  /// This bounds |b - (A + shift) x| / |b| for every shift: the true residual in double.
   double tolerance = 1e-10;
   /// Of the common recursion; a shift that claims success and misses the tolerance gets as many of its own.
   int max_iterations = 10000;

@@ -1,5 +1,5 @@
 #pragma once
-/// Hermitian operators made of others: A^dagger A, and A + shift.
+/// Hermitian operators are made of others: A^dagger A, and A + shift.
 #include <map>
 #include <memory>
 

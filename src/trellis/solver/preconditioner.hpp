@@ -46,9 +46,9 @@ class Preconditioner {
       : content_{std::move(solver)} {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const { return !std::holds_alternative<std::monostate>(content_); }
-  /// "mr, 8 iterations"
+  /// Returns "mr, 8 iterations", for instance.
   std::string name(const LinearOperator& A) const;
-  /// ", preconditioned by mr, 8 iterations"; nothing without one.
+  /// Returns ", preconditioned by mr, 8 iterations", for instance, and nothing without one.
   std::string words(const LinearOperator& A) const;
   /// Throws BadArgument unless it is declared linear, hermitian and positive, as conjugate gradients need.
   void require_fit_for_cg(const LinearOperator& A) const;

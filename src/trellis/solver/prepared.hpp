@@ -13,7 +13,7 @@ namespace trellis {
 class Prepared {
  public:
   virtual ~Prepared() = default;
-  /// "24 eigenvectors of symmetric even-odd Wilson"
+  /// Returns "24 eigenvectors of symmetric even-odd Wilson", for instance.
   virtual std::string name() const = 0;
   /// Throws BadArgument unless it can be A's: made for other fields, links or parameters. Collective.
   virtual void require_belong_to(const LinearOperator& A) const = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// One entry for all solvers.
+/// All solvers have this one entry.
 #include <vector>
 
 #include "trellis/solver/krylov_method.hpp"

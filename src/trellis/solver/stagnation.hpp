@@ -26,7 +26,7 @@ inline constexpr StagnationRule low_storage_cg{2048, 0.95};
 /// It keeps the smallest residuals of one column, every 16 iterations.
 class ResidualRecord {
  public:
-  /// |r|^2 after one more iteration, in units of |b|^2.
+  /// Takes |r|^2 after one more iteration, in units of |b|^2.
   void add(double residual2);
   /// The true |r|^2, recomputed: recursions that claimed less were wrong.
   void correct(double residual2);

@@ -1,5 +1,5 @@
 #pragma once
-/// The gauge action as a monomial.
+/// The gauge action is a monomial.
 #include "trellis/field/single_precision.hpp"
 #include "trellis/gauge/action.hpp"
 #include "trellis/update/monomial.hpp"

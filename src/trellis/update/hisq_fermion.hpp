@@ -1,5 +1,5 @@
 #pragma once
-/// HISQ flavours for rational actions: m^2 - D_eo D_oe with fat and long links (doc/operators/hisq.md).
+/// Rational HISQ actions have m^2 - D_eo D_oe with fat and long links (doc/operators/hisq.md).
 #include <map>
 
 #include "trellis/gauge/hisq.hpp"

@@ -46,7 +46,7 @@ class Integrator {
   void run(GaugeField& U, AlgebraField& P, double length);
 
   const std::vector<IntegratorLevel>& levels() const { return levels_; }
-  /// [level][monomial]
+  /// Returns [level][monomial].
   const std::vector<std::vector<ForceRecord>>& forces() const { return forces_; }
   void reset_records();
   PartCosts& costs() { return costs_; }

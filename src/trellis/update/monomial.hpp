@@ -1,5 +1,5 @@
 #pragma once
-/// One term of the Hamiltonian besides the momenta.
+/// A monomial is one term of the Hamiltonian besides the momenta.
 #include <cstdint>
 #include <memory>
 #include <string>

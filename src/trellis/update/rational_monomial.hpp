@@ -1,10 +1,10 @@
 #pragma once
-/// det[A]^power with pseudofermions and rational functions (A. D. Kennedy, I. Horvath, S. Sint, Nucl. Phys.
+/// Pseudofermions and rational functions give det[A]^power (A. D. Kennedy, I. Horvath, S. Sint, Nucl. Phys.
 /// B (Proc. Suppl.) 73 (1999) 834; M. A. Clark, A. D. Kennedy, Phys. Rev. Lett. 98 (2007) 051601):
 ///
 ///   S = sum_j phi_j^dagger A^(-power / n) phi_j,  j = 1 .. n,   phi_j = A^(power / 2n) eta_j.
 ///
-/// Different functions and residuals for the heat bath, the molecular dynamics and the accept step.
+/// There are different functions and residuals for the heat bath, the molecular dynamics and the accept step.
 #include "trellis/update/fermion_monomial.hpp"
 #include "trellis/update/pseudofermions.hpp"
 #include "trellis/update/squared_operator.hpp"

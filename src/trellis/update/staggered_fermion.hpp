@@ -1,5 +1,5 @@
 #pragma once
-/// The even-odd staggered operator m^2 - D_eo D_oe for rational actions.
+/// Rational actions take the even-odd staggered operator m^2 - D_eo D_oe from here.
 #include <map>
 #include <memory>
 

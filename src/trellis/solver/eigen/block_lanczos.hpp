@@ -1,5 +1,5 @@
 #pragma once
-/// Low modes of A^dagger A by a block Lanczos with thick restarts and a Chebyshev filter.
+/// A block Lanczos with thick restarts and a Chebyshev filter finds the low modes of A^dagger A.
 #include <cstdint>
 
 #include "trellis/base/precision.hpp"

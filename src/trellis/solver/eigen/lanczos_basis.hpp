@@ -1,5 +1,5 @@
 #pragma once
-/// The basis of a block Lanczos with thick restarts.
+/// A block Lanczos with thick restarts has this basis.
 #include <cstdint>
 
 #include "trellis/solver/eigen/chebyshev_filter.hpp"
@@ -11,7 +11,7 @@ using Vectors = std::vector<SpinorField>;  ///< of one right-hand side each
 
 /// w -= h v
 void subtract(SpinorField& w, std::complex<double> h, const SpinorField& v);
-/// sum_i m[i] v_i for each mixture m.
+/// Returns sum_i m[i] v_i for each mixture m.
 Vectors mixed(const Vectors& vectors, const std::vector<std::vector<std::complex<double>>>& mixtures,
               SolveCost& cost);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// BiCGStab (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992) 631) for many right-hand sides.
+/// BiCGStab (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992) 631) solves for many right-hand sides.
 #include <optional>
 
 #include "trellis/solver/preconditioner.hpp"

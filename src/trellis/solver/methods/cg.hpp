@@ -1,6 +1,6 @@
 #pragma once
-/// Conjugate gradients, for hermitian positive operators and on the normal equations; many right-hand sides
-/// at a time, each with its own coefficients and the same bits as alone.
+/// Conjugate gradients solve for hermitian positive operators and on the normal equations: many right-hand
+/// sides at a time, each with its own coefficients and the same bits as alone.
 #include <optional>
 
 #include "trellis/solver/preconditioner.hpp"

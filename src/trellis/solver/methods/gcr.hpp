@@ -1,5 +1,5 @@
 #pragma once
-/// Generalised conjugate residuals with restarts, for many right-hand sides.
+/// Generalised conjugate residuals, with restarts, solve for many right-hand sides.
 #include "trellis/field/many_fields.hpp"
 #include "trellis/solver/preconditioner.hpp"
 

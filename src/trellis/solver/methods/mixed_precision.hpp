@@ -1,5 +1,5 @@
 #pragma once
-/// Solvers that iterate in low storage and correct from residuals recomputed in double.
+/// These solvers iterate in low storage and correct from residuals recomputed in double.
 #include "trellis/solver/methods/cg.hpp"
 
 namespace trellis {

@@ -1,5 +1,5 @@
 #pragma once
-/// Minimal residual iteration, for many right-hand sides.
+/// The minimal residual iteration takes many right-hand sides.
 #include <optional>
 
 #include "trellis/solver/preconditioner.hpp"
