@@ -13,7 +13,7 @@ namespace {
 
 const Momenta some_momenta{{0, 0, 0}, {1, 0, -1}};
 
-/// Three flavours on a lattice, in the reference and in the product.
+/// It has three flavours on a lattice, in the reference and in the product.
 struct Quarks {
   Coord extents, at;
   std::vector<reference::Propagator> of_reference;
@@ -40,7 +40,7 @@ void expect_equal(const CorrelatorTable& found, int row, const Quarks& q, const 
                   const std::function<std::vector<std::complex<double>>(const Momentum&)>& reference_of) {
   for (int p = 0; p < found.momenta; ++p) {
     const auto expected = reference_of(some_momenta[size_t(p)]);
-    // a product of three entries of order 1, hundreds of terms a site
+    // A term is a product of three entries of order 1, and there are hundreds of terms a site.
     const double scale = 500.0 * double(product(q.extents)) / q.extents[3];
     for (int t = 0; t < found.times; ++t)
       EXPECT_LT(std::abs(found.at(row, p, t) - expected[size_t(t)]), test::rounding(20) * scale)

@@ -231,7 +231,7 @@ TEST_P(DomainWallTest, schur_complements_reproduce_the_full_operator) {
         S.apply_dagger(Sz, z);
         EXPECT_LT(std::abs(dot(z, Sy) - dot(Sz, y)), test::rounding(500) * std::sqrt(norm2(z) * norm2(Sy)))
             << S.name();
-        // with the norm: the same bits
+        // With the norm the bits are the same.
         SpinorField again = S.make_field();
         EXPECT_EQ(test::apply_with_norm2(S, again, y), norm2_each(Sy)) << S.name();
         EXPECT_EQ(test::canonical_five(again), test::canonical_five(Sy)) << S.name();

@@ -40,7 +40,8 @@ std::string name_of(const FieldSpec& spec) {
 
 class OneBadComponent : public testing::TestWithParam<int> {};
 
-/// Norms after from_canonical(), after a kernel's store, and after conversions into every storage.
+/// Norms find a bad number after from_canonical(), after a kernel's store, and after conversions into every
+/// storage.
 TEST_P(OneBadComponent, reaches_every_norm) {
   const int reals = GetParam();
   const LatticePtr lattice = make_lattice({4, 4, 4, 4});

@@ -77,7 +77,8 @@ TEST_P(StaggeredHopTest, has_the_same_bits_for_every_lane_count_and_layout) {
       }
 }
 
-/// Links that lead to a site beside its own: the same bits, in all storages and after an update.
+/// The bits are the same where links that lead to a site lie beside its own, in all storages and after an
+/// update.
 TEST_P(StaggeredHopTest, back_links_change_no_bit) {
   const StaggeredPhases phases = all_physics()[2].phases;
   const bool has_room = *std::min_element(GetParam().begin(), GetParam().end()) >= 4;

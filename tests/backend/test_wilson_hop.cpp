@@ -60,7 +60,7 @@ class WilsonHopTest : public ::testing::TestWithParam<Coord> {
   reference::Gauge U = test::random_gauge(GetParam(), 11);
   reference::SpinorVector psi = test::random_spinors(GetParam(), 12);
 
-  /// M psi (or its dagger) by the product, canonical order, right-hand side 0.
+  /// Returns M psi (or its dagger) by the product, in canonical order, of right-hand side 0.
   std::vector<double> apply(const WilsonParams& params, const KernelChoice& choice, bool is_dagger,
                             int rhs = 1) {
     const WilsonOperator M(test::to_product(lattice, U), params, choice);
@@ -92,7 +92,7 @@ TEST_P(WilsonHopTest, equals_reference_in_every_storage) {
         EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), test::rounding<float>(50)) << p.name;
         // 16-bit: links, spinors in and out each round to half a unit of 1/32767 of the largest component
         choice.precision = Precision::half_precision;
-        // (8 reals: links to 2.1 units)
+        // With 8 reals links round to 2.1 units.
         EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), 10.0 / 32767) << p.name;
         if (link_reals == 8) continue;
         choice.precision = Precision::fp16_precision;  // each to half a unit of 2^-11 of itself

@@ -14,7 +14,7 @@ struct Result {
   double norm = 0;
 };
 
-/// S^dagger S psi on even sites, and its norm.
+/// Returns S^dagger S psi on even sites, and its norm.
 Result compute(const LatticePtr& lattice, const reference::Gauge& U, const reference::FiveVector& psi,
                const KernelChoice& choice, SchurForm form) {
   DomainWallParams anisotropic = test::moebius(0.05, 4, 1.5, 0.5);

@@ -193,7 +193,7 @@ TEST(SharedExchange, goes_by_messages_where_memory_cannot_be_shared) {
   EXPECT_EQ(std::count(in.begin(), in.end(), double(last)), int64_t(in.size()));
 }
 
-/// The choice of a way: policy, backend and the variable of GPU messages.
+/// The choice of a way depends on policy, backend and the variable of GPU messages.
 TEST(Transport, is_chosen_in_one_place) {
   const auto choose = [](ExchangePolicy policy, Backend backend, const char* messages) {
     const WithPolicy with(policy);
@@ -228,7 +228,7 @@ TEST(SharedExchange, names_of_policies) {
   EXPECT_THROW(exchange_policy_by_name("carrier pigeon"), BadArgument);
 }
 
-/// (M psi, |M psi|^2) in one storage.
+/// Returns (M psi, |M psi|^2) in one storage.
 std::pair<std::vector<double>, double> apply(const LatticePtr& lattice, const reference::Gauge& U,
                                              const reference::SpinorVector& psi, Precision precision) {
   WilsonParams params;

@@ -32,7 +32,7 @@ int partner_across() { return (rank() + ranks() / 2) % ranks(); }
 /// Another rank of this node; itself where there is none.
 int partner_within() { return ranks() == 2 ? rank() : rank() ^ 1; }
 
-/// Numbers to some ranks and back, with a tag for each.
+/// They go to some ranks and back, with a tag for each.
 class Numbers {
  public:
   Numbers(TransportWay way, const std::vector<int>& peers, size_t count) : peers_{peers}, count_{count} {
@@ -230,7 +230,7 @@ TEST_F(ExchangesTogether, ASecondThreadCopiesWithinTheNode) {
 
 TEST_F(ExchangesTogether, NegativeDelaysAreRefused) { EXPECT_THROW(set_message_delay(-1.0), BadArgument); }
 
-/// Hops on every process grid, in each way of a halo.
+/// Hops go on every process grid, in each way of a halo.
 class HopsAcrossNodes : public ExchangesTogether {
  protected:
   template <class F>

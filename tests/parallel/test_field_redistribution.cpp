@@ -12,7 +12,7 @@
 namespace trellis {
 namespace {
 
-/// A function of each site's place in the whole lattice.
+/// Sets a function of each site's place in the whole lattice.
 void fill(SiteField& field, int turn) {
   const Geometry& geometry = field.geometry();
   std::vector<double> canonical(size_t(geometry.local_volume() * field.reals()));
@@ -51,7 +51,7 @@ std::vector<FieldSpec> kinds() {
   return specs;
 }
 
-/// Few ranks out of all: the first, or every so many in descending order.
+/// Chooses few ranks out of all: the first, or every so many in descending order.
 std::vector<int> choose(int few, int all, bool descends) {
   std::vector<int> ranks;
   for (int i = 0; i < few; ++i) ranks.push_back(descends ? all - 1 - i * (all / few) : i);

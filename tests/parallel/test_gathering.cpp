@@ -1,5 +1,5 @@
 // ranks: 1 2 4 8
-/// A coarse lattice on fewer ranks: the bits of one process, costs as stated, and ranks that sleep.
+/// A coarse lattice on fewer ranks has the bits of one process, costs as stated, and ranks that sleep.
 #include <gtest/gtest.h>
 
 #include <ctime>

@@ -10,7 +10,7 @@
 namespace trellis {
 namespace {
 
-/// Blocks within `layers` of the inner ones.
+/// Is true of blocks within `layers` of the inner ones.
 bool is_within(const ExtendedLayout& layout, const Coord& x, int layers) {
   for (int mu = 0; mu < Nd; ++mu) {
     const int halo = layout.geometry().is_split(mu) ? layers : 0;

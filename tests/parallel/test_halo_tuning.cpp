@@ -165,7 +165,7 @@ TEST_F(TunedHalos, AWayThatARankCannotHaveIsNone) {
   EXPECT_EQ(way_of(61), TransportWay::requests);
 }
 
-/// (M psi, |M psi|^2).
+/// Returns (M psi, |M psi|^2).
 std::pair<std::vector<double>, double> apply(const Coord& grid, const reference::Gauge& U,
                                              const reference::SpinorVector& psi) {
   WilsonParams params;

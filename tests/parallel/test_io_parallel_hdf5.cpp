@@ -22,7 +22,7 @@ void remove_together(const std::string& path) {
   if (world()->rank() == 0) std::remove(path.c_str());
 }
 
-/// A number for each global site and each of its components.
+/// Makes a number for each global site and each of its components.
 std::vector<Complex> field_of(const Geometry& geometry, int components) {
   std::vector<Complex> field;
   for (int64_t site = 0; site < geometry.local_volume(); ++site)

@@ -50,7 +50,7 @@ Result measure(const LatticePtr& lattice, const reference::Gauge& U, const Coord
   return r;
 }
 
-/// The local part of a whole-lattice canonical array.
+/// Returns the local part of a whole-lattice canonical array.
 std::vector<std::complex<double>> local_part(const Geometry& g,
                                              const std::vector<std::complex<double>>& whole) {
   std::vector<std::complex<double>> part;

@@ -31,12 +31,12 @@ std::vector<LatticePtr> all_cuts(const Coord& extents) {
   return cuts;
 }
 
-/// Reals of the site with this global index.
+/// Returns a real of the site with this global index.
 double value(int64_t site, int real) {
   return 1.0 / double(3 + site) - 0.001 * double((site * 7 + real) % 11);
 }
 
-/// This rank's part, in canonical order.
+/// Returns this rank's part, in canonical order.
 std::vector<double> canonical_values(const Geometry& geometry, int reals) {
   std::vector<double> values;
   for (int64_t i = 0; i < geometry.local_volume(); ++i)
@@ -45,7 +45,7 @@ std::vector<double> canonical_values(const Geometry& geometry, int reals) {
   return values;
 }
 
-/// The exact sum of `term` of every site of a subset of the whole lattice.
+/// Returns the exact sum of `term` of every site of a subset of the whole lattice.
 template <class Term>
 double whole_sum(const Coord& extents, Subset subset, const Term& term) {
   ExactSum sum;

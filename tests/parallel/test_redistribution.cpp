@@ -21,7 +21,7 @@ std::byte value(int64_t site, size_t byte, int turn) {
   return std::byte(h * 0xbf58476d1ce4e5b9u >> 56);
 }
 
-/// The data of a box: a function of each site's place in the whole lattice.
+/// Returns the data of a box: a function of each site's place in the whole lattice.
 std::vector<std::byte> data_of(const SiteBox& box, const Coord& lattice, size_t bytes, int turn) {
   std::vector<std::byte> data;
   if (box.sites() == 0) return data;
@@ -49,7 +49,7 @@ std::vector<Coord> some_grids(const Coord& lattice, int ranks) {
   return some;
 }
 
-/// Few ranks out of all: the first, or every so many in descending order.
+/// Chooses few ranks out of all: the first, or every so many in descending order.
 std::vector<int> choose(int few, int all, bool descends) {
   std::vector<int> ranks;
   for (int i = 0; i < few; ++i) ranks.push_back(descends ? all - 1 - i * (all / few) : i);
@@ -102,7 +102,7 @@ TEST(Redistribution, follows_the_places_of_ranks_on_both_grids) {
       {{4, 4, 4, 8}, ProcessGrid({1, 1, 1, ranks}, reversed), {1, 3}, ProcessGrid({2, 1, 1, 1}, {1, 0})}, 24);
 }
 
-/// A field in another order: sites backwards, and the bytes of a site too.
+/// A field comes in another order: sites lie backwards, and the bytes of a site, too.
 TEST(Redistribution, packs_fields_in_any_order) {
   const int ranks = world()->size();
   const Coord lattice{4, 2, 2, 8};
@@ -127,7 +127,7 @@ TEST(Redistribution, packs_fields_in_any_order) {
   EXPECT_EQ(sites, redistribution.box_among_all().sites());
 }
 
-/// The refusal, one sentence on all ranks.
+/// Returns the refusal, which is one sentence on all ranks.
 std::string refusal(const Redistribution::Cut& cut, size_t bytes = 8) {
   std::string text = "nothing was refused";
   try {

@@ -56,7 +56,7 @@ struct Result {
   SolveReport report;
 };
 
-/// One per solver, and multi-shift CG on the normal operator last.
+/// Returns one result per solver, and multi-shift CG on the normal operator last.
 std::vector<Result> solve_all(const LatticePtr& lattice, int lanes) {
   const Problem problem(lattice, lanes);
   std::vector<Result> results;

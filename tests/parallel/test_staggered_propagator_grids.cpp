@@ -23,7 +23,7 @@ std::vector<Source> sources(const LatticePtr& lattice, const GaugeField& U) {
           noise_source(lattice, noise, 2, kind)};
 }
 
-/// Mesons of all sources, quark and antiquark of two masses, with smeared sinks.
+/// Returns the mesons of all sources, quark and antiquark of two masses, with smeared sinks.
 std::vector<std::complex<double>> mesons(const LatticePtr& lattice, const reference::Gauge& links,
                                          const KernelChoice& choice) {
   const GaugeField U = test::to_product(lattice, links, choice.lanes);

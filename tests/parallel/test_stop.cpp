@@ -252,7 +252,7 @@ TEST(Request, the_first_one_waits) {
   EXPECT_FALSE(take_agreed_stop());
 }
 
-/// A lattice of this rank alone, in a job of several.
+/// A lattice belongs to this rank alone, in a job of several.
 TEST(Request, is_none_of_a_part_of_the_ranks) {
   SingleCommunicator alone;
   request_stop();

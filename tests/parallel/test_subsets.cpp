@@ -1,5 +1,5 @@
 // ranks: 1 2 4 8
-/// Communicators of some of the ranks, and messages of any length from all ranks to all.
+/// Communicators have some of the ranks, and messages of any length go from all ranks to all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ TEST(Subset, is_the_same_each_time_and_has_subsets) {
   EXPECT_EQ(last->nodes(), std::vector<int>{0});
 }
 
-/// The refusal of f(), the same sentence on all ranks.
+/// Returns the refusal of f(), which is the same sentence on all ranks.
 template <class F>
 std::string refusal(const F& f) {
   std::string text = "nothing was refused";

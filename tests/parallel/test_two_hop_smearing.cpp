@@ -16,7 +16,7 @@ namespace {
 
 constexpr int columns = 3;
 
-/// f(place, its coordinates, column) at each site of this rank.
+/// Calls f(place, its coordinates, column) at each site of this rank.
 template <class F>
 void for_each_vector(const SpinorField& field, const F& f) {
   for (int parity = 0; parity < 2; ++parity)
@@ -28,7 +28,8 @@ void for_each_vector(const SpinorField& field, const F& f) {
         }
 }
 
-/// Numbers that depend on the site of the whole lattice alone; zero on all time slices but one, or on none.
+/// Sets numbers that depend on the site of the whole lattice alone, and zero on all time slices but one, or
+/// on none.
 void fill(SpinorField& field, int time) {
   const Coord origin = field.layout().geometry().origin();
   for_each_vector(field, [&](const SitePosition& at, const Coord& local, int column) {
@@ -52,7 +53,7 @@ void add(SpinorField& out, double a, const SpinorField& x) {
   });
 }
 
-/// The same smearing by hops in all directions.
+/// Does the same smearing by hops in all directions.
 SpinorField smeared_by_full_hops(const SpinorField& psi, const GaugeField& U, const GaussianSmearing& how) {
   KernelChoice choice;
   choice.lanes = psi.spec().lanes;

@@ -1,7 +1,7 @@
 // ranks: 1 2 4
 // threads: 2
-/// The two hops of even-odd operators in time slices, on one rank and between ranks that split time: the bits
-/// of hops one after the other.
+/// The two hops of even-odd operators go in time slices, on one rank and between ranks that split time, with
+/// the bits of hops one after the other.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ std::vector<char> bytes_of(const SpinorField& field) {
   return {data, data + field.bytes()};
 }
 
-/// Some numbers, whatever the storage.
+/// Sets some numbers, whatever the storage.
 void fill(SpinorField& field) {
   FieldSpec spec = field.spec();
   spec.precision = Precision::double_precision;
@@ -58,7 +58,7 @@ class OfOrders {
   Coefficients norms_[std::size(orders)];
 };
 
-/// `local` on each rank, time cut between them.
+/// Makes a lattice with `local` on each rank, time being cut between them.
 LatticePtr cut_in_time(Coord local) {
   const int ranks = world()->size();
   local[3] *= ranks;
@@ -67,7 +67,7 @@ LatticePtr cut_in_time(Coord local) {
 
 class TwoHops : public ::testing::TestWithParam<Precision> {};
 
-/// The whole operator of domain walls, with its matrices in the fifth dimension and its norms.
+/// The whole operator of domain walls takes part, with its matrices in the fifth dimension and its norms.
 TEST_P(TwoHops, of_domain_walls_have_the_same_bits_in_slices) {
   const LatticePtr lattice = cut_in_time({4, 4, 8, 12});
   const GaugeField U = links(lattice, 3);

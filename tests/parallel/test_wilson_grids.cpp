@@ -50,7 +50,7 @@ Result compute(const LatticePtr& lattice, const reference::Gauge& U, const refer
   return {test::canonical_part(schur, rhs - 1), dot_each(even, schur)[0], norm};
 }
 
-/// The local part of a whole-lattice canonical array.
+/// Returns the local part of a whole-lattice canonical array.
 std::vector<double> local_part(const Geometry& g, const std::vector<double>& whole, int reals) {
   std::vector<double> part;
   for (int64_t site = 0; site < g.local_volume(); ++site) {

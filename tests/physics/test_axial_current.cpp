@@ -31,7 +31,7 @@ DomainWallSolve with_axial() {
   return how;
 }
 
-/// Re tr q(source, source)
+/// Returns Re tr q(source, source).
 double trace_at_source(const Propagator& S) {
   double trace = 0;
   const SitePosition site = S.columns().layout().position(S.source_at());
@@ -71,7 +71,7 @@ TEST(AxialCurrent, ward_identity_on_F4) {
                        {0, 0, 0, 0});
 }
 
-/// Re sum over columns of tr[gamma5 F(source)]
+/// Returns the real part of the sum over columns of tr[gamma5 F(source)].
 double pion_at_source(const Propagator& F) {
   double sum = 0;
   const SitePosition site = F.columns().layout().position(F.source_at());
@@ -94,8 +94,8 @@ TEST(AxialCurrent, contraction_is_the_insertion_seen_at_the_source) {
   }
 }
 
-/// 2 [L, q] psi / 2 at one site, zero elsewhere, in slices: -2 m P_+ psi_{Ls-1} at 0, 2 P_- psi_{Ls/2} at
-/// Ls/2 - 1, -2 P_+ psi_{Ls/2-1} at Ls/2, 2 m P_- psi_0 at Ls - 1.
+/// Returns 2 [L, q] psi / 2 at one site, zero elsewhere, in slices: -2 m P_+ psi_{Ls-1} at 0, 2 P_-
+/// psi_{Ls/2} at Ls/2 - 1, -2 P_+ psi_{Ls/2-1} at Ls/2, 2 m P_- psi_0 at Ls - 1.
 SpinorField mass_and_midpoint(const SpinorField& psi, double mass, const Coord& y) {
   SpinorField out = SpinorField::like(psi);
   const int Ls = psi.slices();

@@ -42,7 +42,7 @@ void make_easy(const LinearOperator& M, SpinorField& b, int column) {
   copy_columns(b, column, one, 0, 1);
 }
 
-/// Unit vectors on sites of both parities.
+/// Makes unit vectors on sites of both parities.
 SpinorField point_columns(const LinearOperator& M, int columns) {
   SpinorField b = M.make_field(columns);
   for (int c = 0; c < columns; ++c) {
@@ -153,7 +153,7 @@ TEST(ComposedSolvers, a_fixed_number_of_iterations_never_reports_that_it_converg
   }
 }
 
-/// c 1 in the operator's own storage.
+/// It is c 1 in the operator's own storage.
 class Multiple final : public LinearOperator {
  public:
   Multiple(LinearOperatorPtr like, double c, bool is_declared)

@@ -17,7 +17,7 @@ namespace {
 const Coord extents{2, 2, 2, 6}, at{1, 0, 1, 2};
 const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
 
-/// S, and the propagator with the current inserted.
+/// It gives S, and the propagator with the current inserted.
 using Inserted = std::function<std::pair<Propagator, Propagator>(const BoundaryPhases&, const LinkWeights&)>;
 
 GaugeField links() { return test::to_product(make_lattice(extents), test::random_gauge(extents, 81, 0.5)); }

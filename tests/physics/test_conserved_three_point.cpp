@@ -21,12 +21,12 @@ const BoundaryPhases antiperiodic{1.0, 1.0, 1.0, -1.0}, dirichlet{1.0, 1.0, 1.0,
 
 GaugeField links() { return test::to_product(make_lattice(extents), test::random_gauge(extents, 82, 0.5)); }
 
-/// One kind of quark, solved for from a point source.
+/// It is one kind of quark, solved for from a point source.
 class Quark {
  public:
   virtual ~Quark() = default;
   virtual const Propagator& S() const = 0;
-  /// S with the current inserted.
+  /// Returns S with the current inserted.
   virtual Propagator inserted(CurrentKind kind, const LinkWeights& weights) const = 0;
   virtual CorrelatorTable three_point(const Source& sink, const ConservedInsertion& current,
                                       const Momenta& transfers) const = 0;

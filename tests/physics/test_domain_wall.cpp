@@ -45,7 +45,7 @@ void expect_gold(const std::string& id, const reference::Gauge& U) {
   expect_list(pion, values.at("pion"), id + " pion");
   expect_list(midpoint, values.at("midpoint"), id + " midpoint");
   expect_list(residual_mass(S), values.at("m_res_t"), id + " m_res");
-  // the same contraction code as for every fermion
+  // The contraction code is the same as for every fermion.
   const GammaMatrix gamma5 = gamma_product(15);
   const CorrelatorTable C = meson_correlators(S.quark, S.quark, {{gamma5, gamma5}});
   for (int t = 0; t < C.times; ++t)

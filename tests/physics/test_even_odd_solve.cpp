@@ -15,7 +15,7 @@ namespace {
 
 const Coord extents{4, 4, 4, 4};
 
-/// A unit vector at x in each column, in another component each.
+/// Makes a unit vector at x in each column, in another component each.
 SpinorField point_columns(const LinearOperator& M, const Coord& x, int columns) {
   SpinorField b = M.make_field(columns);
   std::vector<double> unit(size_t(b.reals()), 0.0);

@@ -1,5 +1,6 @@
 // timeout: 600
-/// Propagators and correlators of other programs: lalibe (double) and Chroma (single precision) on field A.
+/// Propagators and correlators agree with those of other programs: lalibe (double) and Chroma (single
+/// precision) on field A.
 #include <gtest/gtest.h>
 
 #include "tests/support/external_data.hpp"

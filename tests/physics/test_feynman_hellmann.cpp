@@ -1,6 +1,7 @@
 // timeout: 600
-/// Feynman-Hellmann correlators: lalibe's, the numerical derivative with respect to a background current, the
-/// sum of sequential-source three-point functions; Wilson-clover and domain wall.
+/// Feynman-Hellmann correlators are compared with lalibe's, the numerical derivative with respect to a
+/// background current, and the sum of sequential-source three-point functions, for Wilson-clover and domain
+/// wall.
 #include <gtest/gtest.h>
 
 #include "reference/baryons.hpp"
@@ -115,7 +116,7 @@ TEST(FeynmanHellmann, is_the_derivative_by_a_background_current) {
       for (int t = 0; t < 4; ++t) scale = std::max(scale, std::abs(N.at(0, 0, t)));
       for (size_t t = 0; t < 4; ++t) {
         const auto derivative = (up[t] - down[t]) / (2 * lambda);
-        // third derivative lambda^2, and rounding 1e-15 / lambda
+        // The third derivative contributes lambda^2, and rounding 1e-15 / lambda.
         EXPECT_LT(std::abs(N.at(0, 0, int(t)) - derivative), 2e-7 * scale) << name << " t = " << t;
       }
     }

@@ -1,4 +1,4 @@
-/// Projection of link derivatives, momenta and the drift of links.
+/// This file tests the projection of link derivatives, momenta and the drift of links.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -35,7 +35,7 @@ TEST(GaugeAction, action_and_force_equal_the_reference) {
         std::memcpy(raw, p.data(), sizeof(raw));
         worst = std::max(worst, test::largest_difference(algebra_element(raw), F[i]));
       }
-      // 24 loops of up to 6 matrices, weights up to beta (1 + 8 |c1|) / 6
+      // There are 24 loops of up to 6 matrices, with weights up to beta (1 + 8 |c1|) / 6.
       EXPECT_LT(worst, test::rounding(200) * S.beta * (1 + 8 * std::abs(S.c1))) << "c1 " << S.c1;
     }
   }
@@ -57,7 +57,7 @@ TEST(GaugeAction, force_is_the_derivative) {
     const double numeric =
         (8 * (action_at(h) - action_at(-h)) - (action_at(2 * h) - action_at(-2 * h))) / (12 * h);
     const double analytic = dot(force(S, field), test::hash_components(field));
-    // O(h^4) of the difference quotient, and rounding of the action over h
+    // The difference quotient errs by O(h^4), and rounding of the action is divided by h.
     EXPECT_NEAR(analytic, numeric, 1e-8 * std::abs(numeric) + test::rounding(100) * action_at(0) / h)
         << "c1 " << S.c1;
   }

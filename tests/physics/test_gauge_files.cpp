@@ -1,5 +1,5 @@
-/// Gauge configurations made by other programs (the folder named by TRELLIS_TEST_DATA): values, checksums,
-/// formats.
+/// Gauge configurations made by other programs are read (the folder named by TRELLIS_TEST_DATA) with their
+/// values, checksums and formats.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ struct Expected {
 
 void PrintTo(const Expected& e, std::ostream* out) { *out << e.file; }
 
-// The numbers of the data folder's README.md.
+// The data folder's README.md has these numbers.
 const Expected table[] = {
     {"weak_field/weak_field.lime",
      GaugeFormat::ildg,

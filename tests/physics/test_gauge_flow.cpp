@@ -1,4 +1,4 @@
-/// Energy density, topological charge and gradient flow: against the reference, gold numbers and MetaQCD.
+/// Energy density, topological charge and gradient flow agree with the reference, gold numbers and MetaQCD.
 #include <gtest/gtest.h>
 
 #include <cmath>

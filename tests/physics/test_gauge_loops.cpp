@@ -1,4 +1,4 @@
-/// Loops: gauge invariance, and the published values of other programs' configurations.
+/// Loops are gauge invariant, and have the published values of other programs' configurations.
 #include <gtest/gtest.h>
 
 #include "tests/support/external_data.hpp"

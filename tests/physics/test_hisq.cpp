@@ -1,5 +1,5 @@
-/// Fat and long links: equal to reference/, to MILC's asqtad files and their inverses; the derivative through
-/// both levels of HISQ against differences; the HISQ operator with long links.
+/// Fat and long links agree with reference/ and with MILC's asqtad files and their inverses, the derivative
+/// through both levels of HISQ with differences, and the HISQ operator with hops of long links.
 #include <gtest/gtest.h>
 
 #include "reference/fat_links.hpp"
@@ -126,7 +126,7 @@ TEST(Asqtad, equals_milc) {
   }
 }
 
-/// sum Re tr(G dU)
+/// Returns sum Re tr(G dU).
 double contract(const LinkDerivative& G, const std::vector<ColorMatrix<double>>& dU, const Coord& L) {
   double sum = 0;
   for (int64_t site = 0; site < product(L); ++site)
@@ -140,7 +140,7 @@ double contract(const LinkDerivative& G, const std::vector<ColorMatrix<double>>&
   return sum;
 }
 
-/// (d/dt) f(U + t dU) by differences of order 6, and by Richardson once more.
+/// Returns (d/dt) f(U + t dU) by differences of order 6, and by Richardson once more.
 template <class F>
 double difference_quotient(const F& f, double h) {
   const auto central = [&](double s) {
@@ -149,7 +149,7 @@ double difference_quotient(const F& f, double h) {
   return (64 * central(h / 2) - central(h)) / 63;
 }
 
-/// X_mu(x) U_mu(x)
+/// Returns X_mu(x) U_mu(x).
 std::vector<ColorMatrix<double>> group_direction(const reference::Gauge& U) {
   auto direction = test::hash_direction(U.extents);
   for (size_t i = 0; i < direction.size(); ++i) direction[i] = direction[i] * U.links[i];

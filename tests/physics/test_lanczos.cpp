@@ -47,7 +47,7 @@ TEST(HermitianMatrix, jacobi_equals_dense_diagonalisation) {
   EXPECT_THROW(diagonalise(bad), NumericError);
 }
 
-/// All numbers of a field of one right-hand side.
+/// Returns all numbers of a field of one right-hand side.
 test::DenseVector to_dense(const SpinorField& f) {
   std::vector<std::complex<double>> numbers;
   const Geometry& g = f.geometry();
@@ -63,7 +63,7 @@ test::DenseVector to_dense(const SpinorField& f) {
   return Eigen::Map<test::DenseVector>(numbers.data(), Eigen::Index(numbers.size()));
 }
 
-/// Eigenvalues of A^dagger A, ascending.
+/// Returns eigenvalues of A^dagger A, ascending.
 Eigen::VectorXd dense_eigenvalues(const LinearOperator& A) {
   SpinorField in = A.make_field(1), out = A.make_field(1);
   const Geometry& g = in.geometry();
@@ -104,7 +104,7 @@ SpinorField some_field(const LinearOperator& A, int rhs) {
   return b;
 }
 
-/// Eigenvalues and residuals, and the same solution with fewer iterations (at most `fraction`).
+/// Checks eigenvalues and residuals, and that the same solution needs fewer iterations (at most `fraction`).
 void expect_low_modes(const LinearOperatorPtr& A, const LanczosSpec& spec, double fraction = 0.95) {
   const Eigenvectors modes = lanczos(A, spec);
   ASSERT_TRUE(modes.converged) << A->name();
@@ -207,7 +207,7 @@ TEST(Lanczos, refuses_what_does_not_fit) {
     SpinorField b = B.make_field(1), x = B.make_field(1);
     EXPECT_THROW(solve(deflated, B, x, b), BadArgument);
   }
-  // a zero source, and too few iterations
+  // The source is zero, or iterations are too few.
   SpinorField b = A->make_field(1), x = A->make_field(1);
   EXPECT_TRUE(solve(deflated, *A, x, b).converged);
   deflated.solver = CgSpec{.tolerance = 1e-12, .max_iterations = 2};

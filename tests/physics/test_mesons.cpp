@@ -1,5 +1,5 @@
 // timeout: 600
-/// Meson correlators of solved propagators: gauge invariance, symmetries, and the numbers of gold.json.
+/// Meson correlators of solved propagators have gauge invariance, symmetries, and the numbers of gold.json.
 #include <gtest/gtest.h>
 
 #include "tests/support/external_data.hpp"
@@ -103,7 +103,7 @@ TEST(Mesons, free_pions_of_gold) {
   expect_pion("free.twisted.k0.13.mu0.05", U, 0, 0.05);
 }
 
-/// Free Wilson at kappa .11, point to point (numbers of an independent program).
+/// Free Wilson quarks at kappa .11 go point to point (numbers of an independent program).
 TEST(Mesons, free_propagator) {
   const double expected[] = {6.957669089109e-01, 3.756065405275e-02, 8.393330436584e-03, 3.344679174258e-03,
                              2.301706917632e-03};

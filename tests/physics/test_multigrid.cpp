@@ -21,7 +21,7 @@
 namespace trellis {
 namespace {
 
-/// Every number of a field from its global site, slot and component.
+/// Sets every number of a field from its global site, slot and component.
 void fill_random(SiteField& field, uint64_t seed) {
   std::vector<double> reals(size_t(field.reals()));
   const Geometry& g = field.geometry();
@@ -200,7 +200,7 @@ TEST_P(MultigridPartsInDouble,
   EXPECT_LT(relative_residual(*p.M, x, b)[0], 1e-10);
 }
 
-/// Every number of a field, in the order of sites.
+/// Returns every number of a field, in the order of sites.
 std::vector<double> numbers(const SiteField& f) {
   std::vector<double> all;
   std::vector<double> reals(size_t(f.reals()));

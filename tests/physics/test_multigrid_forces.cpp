@@ -1,4 +1,4 @@
-/// Multigrid in hybrid Monte Carlo: the actions, forces and trajectories of conjugate gradients.
+/// Multigrid in hybrid Monte Carlo has the actions, forces and trajectories of conjugate gradients.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@
 namespace trellis {
 namespace {
 
-/// Blocks of 2^4 on thermal links of 4.4.4.8.
+/// Makes thermal links of 4.4.4.8, for blocks of 2^4.
 GaugeField thermal() {
   GaugeField U(make_lattice({4, 4, 4, 8}));
   set_hot(U, 3);

@@ -15,7 +15,7 @@
 namespace trellis {
 namespace {
 
-/// Every number of a field from its global site, slot and component.
+/// Sets every number of a field from its global site, slot and component.
 void fill_random(SiteField& field, uint64_t seed) {
   std::vector<double> reals(size_t(field.reals()));
   const Geometry& g = field.geometry();
@@ -38,7 +38,7 @@ double largest_difference(const SiteField& a, const SiteField& b) {
   return worst;
 }
 
-/// Every number of a slot, in the order of sites.
+/// Returns every number of a slot, in the order of sites.
 std::vector<double> numbers(const SiteField& f, int slot) {
   std::vector<double> all(size_t(f.geometry().local_volume()) * size_t(f.reals()));
   f.to_canonical(all.data(), slot);
@@ -195,7 +195,7 @@ void from_level(SiteField& f, const reference::LevelVector& v, int slot) {
   f.from_canonical(all.data(), slot);
 }
 
-/// Wilson quarks on random links, with the columns of both prolongators from the reference.
+/// Wilson quarks on random links have the columns of both prolongators from the reference.
 class ThreeLevelsOfReference : public testing::TestWithParam<MultigridCycleKind> {
  protected:
   static constexpr int vectors = 3, coarse_vectors = 4, smoothing = 2, coarse_smoothing = 2, coarse_steps = 3;
@@ -244,7 +244,7 @@ class ThreeLevelsOfReference : public testing::TestWithParam<MultigridCycleKind>
   }
 };
 
-/// Numbers of a coarse matrix, [column][row][re, im], against one of the reference.
+/// Compares numbers of a coarse matrix, [column][row][re, im], with one of the reference.
 double largest_difference(const std::vector<double>& reals, const reference::Matrix& expected) {
   double worst = 0;
   for (int column = 0; column < expected.columns; ++column)

@@ -90,7 +90,7 @@ double singular_mass(const Multigrid& multigrid) {
   return largest;
 }
 
-/// The same spinor on all sites.
+/// Returns the same spinor on all sites.
 SpinorField constant_vector(const WilsonOperator& M) {
   SpinorField field = M.make_field(1);
   const reference::SpinorVector one = test::random_spinors(extents, 90);

@@ -94,7 +94,7 @@ TEST(Propagator, canonical_order_is_sink_then_source_in_spin_then_colour) {
           for (int b = 0; b < 3; ++b, ++at)
             worst = std::max(worst, std::abs(array[at] - s.expected.entry(x, sink, a, source, b)));
   EXPECT_LT(worst, 1e-11);
-  // and back, bit for bit
+  // It comes back bit for bit.
   const Propagator again = Propagator::from_canonical(s.lattice, array.data(), source_at, S.boundary());
   for (int c = 0; c < 12; ++c)
     EXPECT_EQ(test::canonical_part(again.columns(), c), test::canonical_part(S.columns(), c));

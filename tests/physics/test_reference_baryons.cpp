@@ -1,5 +1,5 @@
 // timeout: 900
-/// Reference hadron correlators against lalibe and gold numbers.
+/// Reference hadron correlators agree with lalibe and gold numbers.
 #include <gtest/gtest.h>
 
 #include "reference/baryons.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using Correlator = std::vector<std::complex<double>>;
 
-/// |C - expected| on every time slice, relative to the slice.
+/// Bounds |C - expected| on every time slice, relative to the slice.
 void expect_close(const Correlator& C, const Correlator& expected, double tolerance,
                   const std::string& name) {
   ASSERT_EQ(C.size(), expected.size()) << name;
@@ -51,7 +51,7 @@ Correlator replaced_in_turn(DiquarkForm form, const SpinMatrix& P, std::vector<P
   return half_sum(side[0], side[1], -1, 0.5);
 }
 
-/// Everything of gold.json on the nucleon, for one boundary condition in time.
+/// Checks everything of gold.json on the nucleon, for one boundary condition in time.
 void expect_nucleon_of_gold(const std::string& id, std::complex<double> boundary) {
   const auto& expected = test::gold(id);
   const Gauge U = test::field_F4();
@@ -64,7 +64,7 @@ void expect_nucleon_of_gold(const std::string& id, std::complex<double> boundary
   for (const auto& [form, name] : {std::pair{DiquarkForm::full, "full"}, {DiquarkForm::projected, "nr"}})
     for (const auto& [P, suffix] : {std::pair{unpolarised_projector(), ""}, {polarised_projector(), "_Sz"}}) {
       auto check = [&](const std::string& key, const Correlator& C) {
-        // small imaginary parts and differences: relative to the unpolarised correlator's own size
+        // Small imaginary parts and differences are relative to the unpolarised correlator's own size.
         const Correlator wanted = test::gold_complex_list(expected.at(key + name + suffix));
         const Correlator scale = test::gold_complex_list(expected.at(std::string("C2_") + name));
         for (size_t t = 0; t < C.size(); ++t)
@@ -90,7 +90,7 @@ TEST(ReferenceBaryons, nucleon_and_feynman_hellmann_of_gold_dirichlet) {
   expect_nucleon_of_gold("nucleon.F4.k0.13.c1.dirichlet_t", 0.0);
 }
 
-/// Field A with lalibe's quarks: u, d, s of mass .1, .2, .6, csw 1.17, Gaussian (2, 5) source at the origin.
+/// Field A has lalibe's quarks: u, d, s of mass .1, .2, .6, csw 1.17, Gaussian (2, 5) source at the origin.
 const std::vector<Propagator>& lalibe_quarks() {
   static const std::vector<Propagator> quarks = [] {
     const Gauge U = test::field_A();
@@ -157,7 +157,7 @@ TEST(ReferenceBaryons, smeared_sinks_of_lalibe) {
   expect_close(baryon_correlator(up, up, quarks), lalibe("SS", "proton/spin_up", zero), 1e-8, "proton");
 }
 
-/// lalibe's Feynman-Hellmann proton with the local current gamma_t: UU, each u line replaced in turn, and DD.
+/// lalibe's Feynman-Hellmann proton has the local current gamma_t: UU, each u line replaced in turn, and DD.
 TEST(ReferenceBaryons, feynman_hellmann_proton_of_lalibe) {
   TRELLIS_NEEDS_DATA();
   const Gauge U = test::field_A();

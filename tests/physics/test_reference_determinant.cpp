@@ -109,7 +109,7 @@ TEST(ReferenceDeterminant, wilson_clover_on_F4) {
          test::gold("wilson.force.k0.13.c1.stout1.F4").at("logabsdet_D"));
 }
 
-/// det(D^dagger D + mu^2) of the twisted pair: |det(D + i mu gamma5)|^2.
+/// The twisted pair has det(D^dagger D + mu^2), which is |det(D + i mu gamma5)|^2.
 TEST(ReferenceDeterminant, twisted_mass_on_F4) {
   TRELLIS_NEEDS_DATA();
   WilsonParameters p = wilson_clover(mass_of_kappa(0.13), 0);

@@ -1,5 +1,5 @@
 // timeout: 600
-/// Reference domain-wall fermions: gold correlators, the overlap operator at finite Ls, identities.
+/// Reference domain-wall fermions have gold correlators, the overlap operator at finite Ls and identities.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ void expect_gold(const std::string& id) {
   expect_list(m_res, values.at("m_res_t"), id + " m_res");
   for (int s = 0; s < 4; ++s)
     for (int c = 0; c < 3; ++c) trace += S.quark.entry(0, s, c, s, c).real();
-  // the axial Ward identity, exact on each field
+  // The axial Ward identity is exact on each field.
   EXPECT_LT(test::relative_error(p.mass * pions + midpoints, trace), 1e-10);
   EXPECT_LT(test::relative_error(trace, values.at("psibarpsi_tr_q_00").get<double>()), 1e-9);
 }

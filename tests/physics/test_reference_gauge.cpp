@@ -1,5 +1,6 @@
 // timeout: 600
-/// Reference loops, gauge action and force, stout and APE smearing, flow, charge: against other programs.
+/// Reference loops, gauge action and force, stout and APE smearing, flow and charge agree with other
+/// programs.
 #include <gtest/gtest.h>
 
 #include "reference/field_strength.hpp"

@@ -1,5 +1,5 @@
-/// Levels, their operators and the Schwarz method of the reference multigrid against dense matrices on small
-/// random fields.
+/// Levels, their operators and the Schwarz method of the reference multigrid agree with dense matrices on
+/// small random fields.
 #include <gtest/gtest.h>
 
 #include "reference/multigrid/cycle.hpp"
@@ -28,7 +28,7 @@ TEST(ReferenceMultigridLevel, is_the_wilson_operator) {
   const SpinorVector psi = test::random_spinors(L, 2);
   EXPECT_LT(test::relative_error(to_spinors(WilsonLevel(D).apply(to_level(psi))), D.apply(psi)),
             rounding(20));
-  // i rho gamma5 on even sites
+  // The level adds i rho gamma5 on even sites.
   SpinorVector expected = D.apply(psi);
   add_scaled(expected, {0, 0.4}, multiply(gamma_product(15), restricted_to(psi, 0, L)));
   EXPECT_LT(test::relative_error(to_spinors(WilsonLevel(D, 0.4).apply(to_level(psi))), expected),
@@ -65,7 +65,7 @@ TEST(ReferenceMultigridLevel, lu_solves_inverts_and_refuses) {
 
 // ---- Schwarz ----
 
-/// Row numbers of a block's components, of one parity or of both (-1), from coordinates alone.
+/// Returns row numbers of a block's components, of one parity or of both (-1), from coordinates alone.
 std::vector<Eigen::Index> rows_of(const Coord& L, const Coord& block, const Coord& at, int parity = -1) {
   std::vector<Eigen::Index> rows;
   for (int64_t x = 0; x < product(L); ++x) {

@@ -1,6 +1,6 @@
 // timeout: 600
-/// The reference multigrid on F4 against mg_gold.json: spectrum, SAP and coarse operators of three kinds of
-/// test vectors.
+/// The reference multigrid on F4 agrees with mg_gold.json: spectrum, SAP and coarse operators of three kinds
+/// of test vectors.
 #include <gtest/gtest.h>
 
 #include "reference/staggered.hpp"

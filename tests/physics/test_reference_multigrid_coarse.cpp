@@ -1,4 +1,4 @@
-/// Prolongation, coarse operators and cycles of the reference multigrid: exact identities on small random
+/// Prolongation, coarse operators and cycles of the reference multigrid obey exact identities on small random
 /// fields.
 #include <gtest/gtest.h>
 
@@ -18,13 +18,13 @@ using test::random_level;
 using test::relative_error;
 using test::rounding;
 
-/// P^dagger D P, column by column.
+/// Returns P^dagger D P, column by column.
 DenseMatrix galerkin(const LevelOperator& D, const Prolongator& P, size_t coarse_size) {
   return test::dense_matrix(coarse_size,
                             [&](const LevelVector& v) { return P.restrict(D.apply(P.prolong(v))); });
 }
 
-/// Blocks of 2^4, and coarse extents of 4 and 2.
+/// It has blocks of 2^4, and coarse extents of 4 and 2.
 struct Coarsened {
   Coord L{8, 4, 4, 4}, block{2, 2, 2, 2};
   std::shared_ptr<const WilsonLevel> D = random_level(L, 21, all_wilson_options(), 0.3);
@@ -260,7 +260,7 @@ TEST(ReferenceMultigridCycle, coarse_gcr_agrees_with_the_exact_solve) {
   EXPECT_LT(
       relative_error(TwoGrid(D, block, vectors, smoother, gcr_coarse_solver(1e-13, 200)).cycle(r), exact),
       1e-11);
-  // three levels: GCR on the coarse lattice with a cycle of its own, down to one site
+  // There are three levels: GCR on the coarse lattice has a cycle of its own, down to one site.
   const CoarseSolver next_level = [&](const std::shared_ptr<const CoarseOperator>& D_c) -> LevelMap {
     const auto sap = std::make_shared<const Schwarz>(D_c, Coord{2, 1, 1, 1}, BlockSolver::mr_full, 3);
     const auto next = std::make_shared<const TwoGrid>(

@@ -1,6 +1,6 @@
 // timeout: 600
-/// Error propagators of exact Schwarz and two-grid cycles on F4 against mg_gold.json: norms, spectral radii,
-/// traces.
+/// Error propagators of exact Schwarz and two-grid cycles on F4 agree with mg_gold.json: norms, spectral
+/// radii and traces.
 #include <gtest/gtest.h>
 
 #include <Eigen/Sparse>

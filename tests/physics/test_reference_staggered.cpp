@@ -1,5 +1,5 @@
 // timeout: 600
-/// The reference staggered operator against gold numbers: spectrum, determinant, trace and pion on F4.
+/// The reference staggered operator agrees with gold numbers: spectrum, determinant, trace and pion on F4.
 #include <gtest/gtest.h>
 
 #include <numbers>
@@ -29,7 +29,7 @@ test::DenseMatrix dense_massless(const Gauge& U, const std::vector<double>& thet
   });
 }
 
-/// sum over space and colours of |M^-1(x, t; 0)|^2
+/// Returns the sum over space and colours of |M^-1(x, t; 0)|^2.
 std::vector<double> pion(const test::DenseMatrix& D, double mass, const Coord& L) {
   const Eigen::PartialPivLU<test::DenseMatrix> lu(
       test::DenseMatrix(D + mass * test::DenseMatrix::Identity(D.rows(), D.cols())));

@@ -86,7 +86,7 @@ TEST(RootedWeights, on_F4) {
   fermion->set_links(links->at(U), links->version());
 
   const double logdet = test::gold("stag.thin.m0.5.F4").at("logdet_even").get<double>();
-  // action of n_f flavours with one pseudofermion: A^(-n_f/4)
+  // The action of n_f flavours with one pseudofermion has A^(-n_f/4).
   const test::DenseMatrix one = matrix_of(*fermion, negative_power(0.25), monomial);
   const test::DenseMatrix two = matrix_of(*fermion, negative_power(0.5), monomial);
   EXPECT_LT(test::relative_error(-4 * log_determinant(one), logdet), 1e-9);

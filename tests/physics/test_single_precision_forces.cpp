@@ -1,4 +1,4 @@
-/// Links, smearing and gauge forces in single precision: those in double, rounded.
+/// Links, smearing and gauge forces in single precision are those in double, rounded.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ std::vector<double> canonical(const GaugeField& U) {
   return x;
 }
 
-/// |a - b| / |b|
+/// Returns |a - b| / |b|.
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
   double difference = 0, size = 0;
   for (size_t i = 0; i < b.size(); ++i) {

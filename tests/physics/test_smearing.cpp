@@ -1,4 +1,4 @@
-/// Stout and APE smearing: against the reference and gold numbers, gauge covariance, limits.
+/// Stout and APE smearing agree with the reference and gold numbers, and have gauge covariance and limits.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@
 namespace trellis {
 namespace {
 
-/// The largest difference of an entry; one process.
+/// Returns the largest difference of an entry, on one process.
 double largest_difference(const GaugeField& found, const reference::Gauge& expected) {
   std::vector<double> links(found.canonical_size());
   found.to_canonical(links.data());

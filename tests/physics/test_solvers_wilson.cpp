@@ -1,4 +1,5 @@
-/// Solvers on Wilson-clover operators and their Schur complements, on a small rough SU(3) field.
+/// This file tests solvers on Wilson-clover operators and their Schur complements, on a small rough SU(3)
+/// field.
 #include <gtest/gtest.h>
 
 #include "reference/wilson.hpp"

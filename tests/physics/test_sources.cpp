@@ -14,7 +14,7 @@
 namespace trellis {
 namespace {
 
-/// Column c of the source, all sites.
+/// Returns column c of the source on all sites.
 reference::SpinorVector column(const Source& source, int c) { return test::to_reference(source.columns, c); }
 
 TEST(Sources, point_source_is_one_at_its_site) {
@@ -66,7 +66,7 @@ TEST(Sources, momentum_multiplies_with_the_phase_counted_from_the_source) {
   }
 }
 
-/// The numbers of doc/random_numbers.md, by hand.
+/// Returns the numbers of doc/random_numbers.md, computed by hand.
 std::complex<double> expected_noise(NoiseKind kind, RandomPurpose purpose, const Noise& n, int64_t site,
                                     uint32_t draw) {
   const SiteRandom<double> random(random_key(n.seed, n.stream), purpose, n.configuration, uint64_t(site));

@@ -86,7 +86,7 @@ TEST(SpinGlass, kernels_have_the_fixed_numbers) {
 
 const Coord shapes[] = {{4, 4, 4, 2}, {2, 2, 2, 4}, {8, 4, 2, 2}, {16, 1, 1, 2}, {1, 8, 4, 1}, {6, 2, 4, 6}};
 
-/// The same as [site][3].
+/// Returns the same as [site][3].
 std::vector<double> flat(const std::vector<reference::Spin>& spins) {
   std::vector<double> numbers;
   for (const reference::Spin& S : spins) numbers.insert(numbers.end(), S.begin(), S.end());
@@ -332,7 +332,7 @@ Estimate bond_average(SpinGlass& glass, double beta, int bond, int sweeps) {
   return {mean, std::sqrt((square - mean * mean) / L[3])};
 }
 
-/// A ring of n sites in x and 512 samples of it, with these couplings.
+/// Makes a ring of n sites in x and 512 samples of it, with these couplings.
 SpinGlass ring(const std::vector<double>& couplings) {
   const int n = int(couplings.size());
   reference::SpinGlass start = hashed_glass({n, 1, 1, 512}, HashedCouplings::ferromagnet);

@@ -1,6 +1,6 @@
 // timeout: 600
-/// The staggered operator and its link derivative against numbers of others: determinants, traces, pions and
-/// derivatives on F4, MILC's asqtad inverses, the imaginary chemical potential, the Hofstadter spectrum.
+/// The staggered operator and its link derivative agree with numbers of others: determinants, traces, pions
+/// and derivatives on F4, MILC's asqtad inverses, the imaginary chemical potential, the Hofstadter spectrum.
 #include <gtest/gtest.h>
 
 #include <numbers>
@@ -29,7 +29,7 @@ StaggeredPhases phases_of(const nlohmann::json& parameters) {
   return phases;
 }
 
-/// m^2 - D_eo D_oe as a matrix, through the product's operator.
+/// Returns m^2 - D_eo D_oe as a matrix, through the product's operator.
 test::DenseMatrix dense_even(const StaggeredSchur& S) {
   const SiteLayout& layout = S.make_field().layout();
   const int n = layout.blocks() * layout.lanes(), batch = 6;
@@ -52,7 +52,7 @@ test::DenseMatrix dense_even(const StaggeredSchur& S) {
   return A;
 }
 
-/// The columns of a matrix as right-hand sides.
+/// Returns the columns of a matrix as right-hand sides.
 SpinorField columns_as_field(const StaggeredSchur& S, const test::DenseMatrix& columns) {
   SpinorField field = S.make_field(int(columns.cols()));
   const int lanes = field.layout().lanes();
@@ -68,7 +68,7 @@ SpinorField columns_as_field(const StaggeredSchur& S, const test::DenseMatrix& c
   return field;
 }
 
-/// sum Re tr(G X U) with the hash direction of gold.md
+/// Returns sum Re tr(G X U) with the hash direction of gold.md.
 double along_hash_direction(const LinkDerivative& G, const GaugeField& U) {
   const auto X = test::hash_direction(U.geometry().lattice());
   double sum = 0;
@@ -133,7 +133,7 @@ TEST(Staggered, hofstadter_spectrum_on_unit_links) {
   Eigen::VectorXd seen = Eigen::SelfAdjointEigenSolver<test::DenseMatrix>(dense_even(StaggeredSchur(matrix)),
                                                                           Eigen::EigenvaluesOnly)
                              .eigenvalues();
-  // one plane, without the product
+  // The other spectrum is that of one plane, without the product.
   const int n = L[0] * L[1];
   test::DenseMatrix D = test::DenseMatrix::Zero(n, n);
   for (int y = 0; y < L[1]; ++y)
@@ -197,7 +197,7 @@ TEST(Staggered, centre_element_is_a_chemical_potential) {
   EXPECT_GT(relative_error(unrotated, shifted), 1e-3);
 }
 
-/// sum over space and colours of |M^-1(x, t; 0)|^2 by conjugate gradients on the even sites.
+/// Conjugate gradients on the even sites give the sum over space and colours of |M^-1(x, t; 0)|^2.
 TEST(Staggered, pions_on_F8) {
   TRELLIS_NEEDS_DATA();
   const reference::Gauge thin = test::field_F8();

@@ -21,7 +21,7 @@ MultiShiftSpec to_tolerance(double tolerance, Precision precision = Precision::d
   return spec;
 }
 
-/// |b - M x| / |b| by the operator itself.
+/// Returns |b - M x| / |b| by the operator itself.
 std::vector<double> residual(const StaggeredMatrix& matrix, double mass, const SpinorField& x,
                              const SpinorField& b) {
   const auto own = std::make_shared<StaggeredMatrix>(matrix.hopping().links(), matrix.phases(), mass);

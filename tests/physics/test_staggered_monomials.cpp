@@ -1,4 +1,4 @@
-/// Rational staggered monomials: forces through smeared links, phases and flux; the weight of the
+/// Rational staggered monomials have forces through smeared links, phases and flux, and the weight of the
 /// determinant.
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST(StaggeredMonomials, trajectories_reverse_and_forces_are_added_before_the_ch
   EXPECT_NEAR(std::log2((values[0] - values[1]) / (values[1] - values[2])), 2.0, 0.3);
 }
 
-/// Relative size of a - b.
+/// Returns the relative size of a - b.
 double distance(const AlgebraField& a, const AlgebraField& b) {
   return std::sqrt(std::max(dot(a, a) - 2 * dot(a, b) + dot(b, b), 0.0) / dot(b, b));
 }

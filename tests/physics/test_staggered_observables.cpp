@@ -1,5 +1,5 @@
-/// Traces of staggered observables: exact with unit vectors against determinants, noisy within errors; the
-/// Goldstone pion against gold numbers.
+/// Traces of staggered observables are exact with unit vectors against determinants, noisy within errors; the
+/// Goldstone pion agrees with gold numbers.
 #include <gtest/gtest.h>
 
 #include <numbers>
@@ -19,7 +19,7 @@ namespace {
 constexpr double mass = 0.3;
 const SolverSpec exact_solver = EvenOddSpec{CgSpec{1e-13}};
 
-/// All unit vectors as right-hand sides.
+/// Returns all unit vectors as right-hand sides.
 SpinorField unit_vectors(const StaggeredMatrix& matrix) {
   const Coord& L = matrix.lattice().extents();
   const int n = int(product(L));
@@ -38,7 +38,7 @@ std::complex<double> sum(const std::vector<std::complex<double>>& values) {
   return s;
 }
 
-/// log det M on the links U with theta + s w, by LU of the reference operator; real part.
+/// Returns log det M on the links U with theta + s w, by LU of the reference operator; real part.
 template <class Weight>
 double logdet(const reference::Gauge& U, std::vector<double> theta, const Weight& w, double s) {
   for (int64_t x = 0; x < U.volume(); ++x)

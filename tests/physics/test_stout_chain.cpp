@@ -1,4 +1,4 @@
-/// The derivative through stout levels, against numerical derivatives; the derivative of the exponential.
+/// The derivatives through stout levels and of the exponential agree with numerical ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -84,7 +84,7 @@ TEST(StoutChain, derivative_of_smooth_and_of_unit_links) {
   check_chain(GaugeField(lattice), isotropic_stout(0.15), 2, 1e-8);
 }
 
-/// The smeared plaquette action of a real configuration along the direction of gold.md.
+/// The smeared plaquette action of a real configuration changes along the direction of gold.md.
 TEST(StoutChain, smeared_gauge_action_of_F4) {
   TRELLIS_NEEDS_DATA();
   const auto links = test::field_F4();

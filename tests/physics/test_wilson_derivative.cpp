@@ -1,4 +1,4 @@
-/// Derivatives of the Wilson-clover operator against numerical ones and gold numbers.
+/// Derivatives of the Wilson-clover operator agree with numerical ones and gold numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>

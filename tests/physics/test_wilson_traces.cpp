@@ -1,4 +1,4 @@
-/// Traces of Wilson-type quarks: exact with unit vectors against dense matrices, noisy within errors, the
+/// Traces of Wilson-type quarks are exact with unit vectors against dense matrices, noisy within errors, the
 /// same on every number of lanes.
 #include <gtest/gtest.h>
 

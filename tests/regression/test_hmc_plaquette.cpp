@@ -18,7 +18,7 @@ struct Mean {
   double value, error;
 };
 
-/// Error from bins longer than the autocorrelation.
+/// Takes the error from bins longer than the autocorrelation.
 Mean binned_mean(const std::vector<double>& series, size_t bins) {
   const size_t length = series.size() / bins;
   std::vector<double> means(bins, 0.0);

@@ -27,7 +27,7 @@ inline LinearOperatorPtr staggered_operator(std::shared_ptr<StaggeredLinks> link
       std::make_shared<StaggeredMatrix>(links, StaggeredPhases{}, mass));
 }
 
-/// `staggered_mass`: of naive and improved staggered quarks.
+/// `staggered_mass` is that of naive and improved staggered quarks.
 inline std::vector<Quark> all_quarks(const GaugeField& U, double staggered_mass = 0.0005) {
   const HisqLinks hisq(U);
   const auto improved = std::make_shared<StaggeredLinks>(hisq.fat(0.0), hisq.long_field(),

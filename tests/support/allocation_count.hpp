@@ -10,7 +10,7 @@ namespace trellis::test {
 
 inline std::atomic<int> counted_allocations{0};
 
-/// The number of allocations since the program began.
+/// Returns the number of allocations since the program began.
 inline int allocations() { return counted_allocations; }
 
 }  // namespace trellis::test

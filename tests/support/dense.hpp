@@ -11,17 +11,17 @@ namespace trellis::test {
 using DenseMatrix = Eigen::MatrixXcd;
 using DenseVector = Eigen::VectorXcd;
 
-/// Component 12 site + 3 spin + colour.
+/// A component is 12 site + 3 spin + colour.
 DenseVector to_dense(const reference::SpinorVector& v);
 reference::SpinorVector to_spinors(const DenseVector& v);
-/// Component 3 site + colour.
+/// A component is 3 site + colour.
 DenseVector to_dense(const reference::ColorVectors& v);
 reference::ColorVectors to_colour_vectors(const DenseVector& v);
 
-/// The matrix of a linear operator, column by column.
+/// Returns the matrix of a linear operator, column by column.
 DenseMatrix dense_matrix(int size, const std::function<DenseVector(const DenseVector&)>& M);
 
-/// sum of log |pivot| of an LU factorisation.
+/// Returns the sum of log |pivot| of an LU factorisation.
 double log_abs_determinant(const Eigen::PartialPivLU<DenseMatrix>& lu);
 
 /// Eigenvalues of a hermitian operator after `steps` Lanczos steps with full reorthogonalisation, ascending;

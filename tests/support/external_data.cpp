@@ -28,7 +28,7 @@ uint64_t big_endian(const char* p, int bytes) {
 
 double big_endian_double(const char* p) { return std::bit_cast<double>(big_endian(p, 8)); }
 
-/// Contents of the record of that type.
+/// Returns the contents of the record of that type.
 std::string lime_record(const std::string& path, const std::string& type) {
   constexpr uint64_t header = 144;
   const std::string file = whole_file(path);

@@ -20,7 +20,7 @@ bool has_data();
 /// Path of a file in the folder; throws FileError when it is missing.
 std::string data_file(const std::string& name);
 
-/// The values of one entry of gold.json.
+/// Returns the values of one entry of gold.json.
 const nlohmann::json& gold(const std::string& id);
 const nlohmann::json& gold_parameters(const std::string& id);
 /// {re: ..., im: ...} numbers or lists.
@@ -33,10 +33,10 @@ std::vector<double> xml_numbers(const std::string& path, const std::string& name
 /// A reader of 64-bit ILDG/SciDAC binary records that shares nothing with io/: every record of the LIME file
 /// is walked, the record "ildg-binary-data" is decoded, and its size must be that of the extents.
 reference::Gauge read_lime_gauge(const std::string& path, const Coord& extents);
-/// Bridge++ text: one number a line; site (x fastest), direction, row, column, re and im.
+/// Reads Bridge++ text, which has one number a line: site (x fastest), direction, row, column, re and im.
 reference::Gauge read_text_gauge(const std::string& path, const Coord& extents);
 
-/// The fields of gold.md and of the data's README.
+/// gold.md and the data's README name these fields.
 reference::Gauge field_F4();
 reference::Gauge field_F8();
 reference::Gauge field_A();

@@ -1,5 +1,5 @@
 #pragma once
-/// Five-dimensional vectors between reference/ and the product, and random ones.
+/// Five-dimensional vectors go between reference/ and the product, and some are random.
 #include "reference/domain_wall.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
@@ -24,7 +24,7 @@ inline reference::FiveVector to_five(const SpinorField& in, int rhs = 0) {
   return psi;
 }
 
-/// All slices of one right-hand side, in canonical order.
+/// Returns all slices of one right-hand side, in canonical order.
 inline std::vector<double> canonical_five(const SpinorField& in, int rhs = 0) {
   std::vector<double> all;
   for (int s = 0; s < in.slices(); ++s) {

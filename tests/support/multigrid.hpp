@@ -1,5 +1,6 @@
 #pragma once
-/// Numbers of mg_gold.json, vectors of multigrid levels as dense ones, and Krylov spaces of small matrices.
+/// This file has numbers of mg_gold.json, vectors of multigrid levels as dense ones, and Krylov spaces of
+/// small matrices.
 #include <fstream>
 
 #include "reference/multigrid/cycle.hpp"
@@ -9,7 +10,7 @@
 
 namespace trellis::test {
 
-/// The value of one entry of mg_gold.json.
+/// Returns the value of one entry of mg_gold.json.
 inline const nlohmann::json& multigrid_gold(const std::string& id) {
   static const nlohmann::json all = [] {
     std::ifstream file(data_file("mg_gold.json"));
@@ -54,7 +55,7 @@ inline std::vector<reference::LevelVector> random_level_vectors(size_t size, int
   return vectors;
 }
 
-/// Every option of Wilson fermions.
+/// Sets every option of Wilson fermions.
 inline reference::WilsonParameters all_wilson_options() {
   reference::WilsonParameters p;
   p.mass = -0.1;
@@ -67,7 +68,7 @@ inline reference::WilsonParameters all_wilson_options() {
   return p;
 }
 
-/// The finest level on random links.
+/// Makes the finest level on random links.
 inline std::shared_ptr<const reference::WilsonLevel> random_level(const Coord& L, uint64_t seed,
                                                                   const reference::WilsonParameters& p,
                                                                   double even_twisted_mass = 0) {
@@ -80,11 +81,11 @@ inline reference::LevelMap map_of(const reference::LevelOperator& D) {
   return [&](const reference::LevelVector& v) { return D.apply(v); };
 }
 
-/// The largest |A_ij|.
+/// Returns the largest |A_ij|.
 inline double largest(const DenseMatrix& A) { return A.cwiseAbs().maxCoeff(); }
 
-/// Hash vector k of gold.md and mg_gold.json for `size` components: u(n) - 1/2 at n = 2 (size k + component)
-/// and one behind.
+/// Returns hash vector k of gold.md and mg_gold.json for `size` components: u(n) - 1/2 at n = 2 (size k +
+/// component) and one behind.
 inline reference::LevelVector hash_level_vector(size_t size, uint64_t k) {
   reference::LevelVector v(size);
   for (uint64_t i = 0; i < size; ++i)
@@ -119,7 +120,7 @@ inline Krylov arnoldi(Eigen::Index size, const std::function<DenseVector(const D
   return space;
 }
 
-/// Ritz values of any matrix.
+/// Returns the Ritz values of any matrix.
 inline DenseVector arnoldi_eigenvalues(Eigen::Index size,
                                        const std::function<DenseVector(const DenseVector&)>& M, int steps) {
   return Eigen::ComplexEigenSolver<DenseMatrix>(arnoldi(size, M, steps).H, false).eigenvalues();

@@ -1,5 +1,5 @@
 #pragma once
-/// The system F4 of mg_gold.json with its exact low modes, and coarse spaces of it.
+/// This file has the system F4 of mg_gold.json with its exact low modes, and coarse spaces of it.
 #include <algorithm>
 #include <numeric>
 
@@ -51,7 +51,7 @@ struct LowModes {
   std::vector<reference::LevelVector> vectors;
 };
 
-/// The eight eigenvectors of Q with the smallest |lambda|: those of Q^-1 with the largest.
+/// Returns the eight eigenvectors of Q with the smallest |lambda|: those of Q^-1 with the largest.
 inline const LowModes& low_modes() {
   static const LowModes modes = [] {
     const auto space = arnoldi(
@@ -80,7 +80,7 @@ inline std::vector<reference::LevelVector> lowest(int count) {
   return {low_modes().vectors.begin(), low_modes().vectors.begin() + count};
 }
 
-/// The coarse space of some test vectors.
+/// It is the coarse space of some test vectors.
 struct Coarsening {
   reference::Prolongator P;
   reference::CoarseOperator D_c;

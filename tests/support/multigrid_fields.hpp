@@ -37,7 +37,7 @@ inline void expect_values(const std::vector<double>& found, const nlohmann::json
     EXPECT_LT(relative_error(found[i], expected.at(i).get<double>()), tolerance) << what << " " << i;
 }
 
-/// |D v| of each vector.
+/// Returns |D v| of each vector.
 inline std::vector<double> image_norms(const reference::LevelOperator& D,
                                        const std::vector<reference::LevelVector>& vectors) {
   std::vector<double> norms;
@@ -45,7 +45,7 @@ inline std::vector<double> image_norms(const reference::LevelOperator& D,
   return norms;
 }
 
-/// |b - D x| / |b| after each of five cycles from 0.
+/// Returns |b - D x| / |b| after each of five cycles from 0.
 inline std::vector<double> residuals_of_cycles(const MultigridSystem& s, const reference::Schwarz& sap,
                                                const reference::LevelVector& b) {
   std::vector<double> residuals;

@@ -42,7 +42,7 @@ inline std::vector<double> canonical_part(const SpinorField& in, int rhs = 0) {
   return canonical;
 }
 
-/// The field as a reference vector. @pre one rank
+/// Returns the field as a reference vector. @pre one rank
 inline reference::SpinorVector to_reference(const SpinorField& in, int rhs = 0) {
   const std::vector<double> canonical = canonical_part(in, rhs);
   reference::SpinorVector psi(canonical.size() / 24);
@@ -50,7 +50,7 @@ inline reference::SpinorVector to_reference(const SpinorField& in, int rhs = 0) 
   return psi;
 }
 
-/// Components of the hash direction of gold.md.
+/// Returns the components of the hash direction of gold.md.
 inline AlgebraField hash_components(const GaugeField& U) {
   AlgebraField X(U);
   const Coord& extents = U.lattice().extents();

@@ -13,7 +13,7 @@ uint32_t hash(uint64_t n) {
 }
 
 namespace {
-/// sum_a xi_a (i/2) lambda_a with the Gell-Mann matrices lambda_1..lambda_8
+/// Returns sum_a xi_a (i/2) lambda_a with the Gell-Mann matrices lambda_1..lambda_8.
 ColorMatrix<double> algebra_element(const double (&xi)[8]) {
   const double r = 1 / std::sqrt(3.0);
   const Complex<double> H[3][3] = {

@@ -1,5 +1,5 @@
 #pragma once
-/// Random propagators, for contractions: reference and product.
+/// Contractions take random propagators, in the reference and in the product.
 #include "reference/solver.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
@@ -14,7 +14,7 @@ inline reference::Propagator random_propagator(const Coord& extents, uint64_t se
   return S;
 }
 
-/// This rank's part in the product's storage.
+/// Returns this rank's part in the product's storage.
 inline Propagator to_product(const LatticePtr& lattice, const reference::Propagator& S,
                              const Coord& source_at, const FieldSpec& storage = {},
                              const BoundaryPhases& boundary = {1.0, 1.0, 1.0, -1.0}) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Spin glasses from a hash, and the same ones for the reference code.
+/// Spin glasses come from a hash, and the same ones go to the reference code.
 #include <cmath>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace trellis::test {
 
-/// A number in [0, 1) for every n, of 32 bits.
+/// Returns a number in [0, 1) for every n, of 32 bits.
 inline double hashed(uint64_t n) {
   uint64_t h = (n * 2654435761u + 12345u) & 0xffffffffu;
   h ^= h >> 16;
@@ -25,7 +25,7 @@ inline double hashed_coupling(HashedCouplings kind, uint64_t bond) {
   return kind == HashedCouplings::uniform ? 2 * w - 1 : w < 0.5 ? 1 : -1;
 }
 
-/// Spins and couplings of the whole lattice; other spins for every `turn`.
+/// Makes spins and couplings of the whole lattice; every `turn` has other spins.
 inline reference::SpinGlass hashed_glass(const Coord& extents, HashedCouplings kind, uint64_t turn = 0) {
   reference::SpinGlass glass;
   glass.extents = extents;
@@ -44,7 +44,7 @@ inline reference::SpinGlass hashed_glass(const Coord& extents, HashedCouplings k
   return glass;
 }
 
-/// This rank's part of numbers of the whole lattice.
+/// Returns this rank's part of numbers of the whole lattice.
 inline std::vector<double> part_of(const std::vector<std::array<double, 3>>& whole,
                                    const Geometry& geometry) {
   std::vector<double> part;

@@ -35,7 +35,7 @@ inline reference::StaggeredPhases to_reference(const StaggeredPhases& phases) {
   return r;
 }
 
-/// |a - b| / |b| of canonical reals and a reference vector.
+/// Returns |a - b| / |b| of canonical reals and a reference vector.
 inline double relative_error(const std::vector<double>& found, const reference::ColorVectors& expected) {
   double difference = 0, norm = 0;
   for (size_t x = 0; x < expected.size(); ++x)

@@ -8,13 +8,13 @@
 
 namespace trellis::test {
 
-/// n epsilon of the type.
+/// Returns n epsilon of the type.
 template <class T = double>
 constexpr double rounding(double n) {
   return n * double(std::numeric_limits<T>::epsilon());
 }
 
-/// |a - b| / max(|b|, floor)
+/// Returns |a - b| / max(|b|, floor).
 inline double relative_error(double a, double b, double floor = 1e-300) {
   return std::abs(a - b) / std::max(std::abs(b), floor);
 }
@@ -22,12 +22,12 @@ inline double relative_error(std::complex<double> a, std::complex<double> b, dou
   return std::abs(a - b) / std::max(std::abs(b), floor);
 }
 
-/// |a - b| / |b| of two spinor vectors.
+/// Returns |a - b| / |b| of two spinor vectors.
 inline double relative_error(const reference::SpinorVector& a, const reference::SpinorVector& b) {
   return std::sqrt(reference::norm2(reference::difference(a, b)) / reference::norm2(b));
 }
 
-/// The largest |a_ij - b_ij|.
+/// Returns the largest |a_ij - b_ij|.
 inline double largest_difference(const ColorMatrix<double>& a, const ColorMatrix<double>& b) {
   double worst = 0;
   for (int i = 0; i < Nc; ++i)

@@ -16,7 +16,7 @@
 
 namespace trellis::testing_io {
 
-/// A random matrix of SU(3), by Gram-Schmidt, for one site and direction.
+/// Returns a random matrix of SU(3), by Gram-Schmidt, for one site and direction.
 inline Link random_link(int64_t global_site, int mu) {
   std::mt19937_64 generator(uint64_t(global_site) * 4 + uint64_t(mu) + 12345);
   const auto uniform = [&] { return double(generator() >> 11) / 9007199254740992.0 - 0.5; };
@@ -75,13 +75,13 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
 
 inline bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-/// A name in the folder for temporary files.
+/// Returns a name in the folder for temporary files.
 inline std::string temporary_name(const std::string& name, int process) {
   const char* folder = std::getenv("TMPDIR");
   return std::string(folder ? folder : "/tmp") + "/trellis_test_" + std::to_string(process) + "_" + name;
 }
 
-/// The same name on all ranks of world().
+/// Returns the same name on all ranks of world().
 inline std::string common_name(const std::string& name) {
   int process = int(::getpid());
   world()->broadcast(&process, sizeof process, 0);

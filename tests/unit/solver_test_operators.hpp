@@ -35,7 +35,7 @@ inline Vector random_vector(size_t size, uint64_t seed) {
   return v;
 }
 
-/// v - 2 w (w . v) / |w|^2
+/// Turns v into v - 2 w (w . v) / |w|^2.
 inline void reflect(Vector& v, const Vector& w) {
   std::complex<double> overlap = 0;
   double norm = 0;
@@ -116,23 +116,23 @@ inline std::shared_ptr<const KnownOperator> make_known(
   return std::make_shared<KnownOperator>(lattice, matrix, spec);
 }
 
-/// Hermitian, eigenvalues from 1 / condition to 1 in geometric progression.
+/// It is hermitian, with eigenvalues from 1 / condition to 1 in geometric progression.
 inline std::shared_ptr<const KnownOperator> make_positive(const LatticePtr& lattice, double condition,
                                                           FieldSpec spec = {}) {
   return make_known(
       lattice, [=](double t) { return std::pow(condition, -t); }, true, spec);
 }
-/// Normal with complex eigenvalues in the disc of this radius around 1.
+/// It is normal, with complex eigenvalues in the disc of this radius around 1.
 inline std::shared_ptr<const KnownOperator> make_disc(const LatticePtr& lattice, double radius,
                                                       FieldSpec spec = {}) {
   const auto eigenvalue = [=](double t) { return 1.0 + std::polar(radius * std::sqrt(t), 200.0 * t); };
   return make_known(lattice, eigenvalue, true, spec);
 }
-/// Normal with eigenvalues all around zero, their moduli from 1 / condition to 1.
+/// It is normal, with eigenvalues all around zero and moduli from 1 / condition to 1.
 inline std::shared_ptr<const KnownOperator> make_around_zero(const LatticePtr& lattice, double condition) {
   return make_known(lattice, [=](double t) { return std::polar(std::pow(condition, -t), 200.0 * t); });
 }
-/// Far from normal, singular values from 1 / condition to 1, eigenvalues anywhere.
+/// It is far from normal, with singular values from 1 / condition to 1 and eigenvalues anywhere.
 inline std::shared_ptr<const KnownOperator> make_general(const LatticePtr& lattice, double condition,
                                                          FieldSpec spec = {}) {
   const auto value = [=](double t) { return std::polar(std::pow(condition, -t), 100.0 * t); };
@@ -146,7 +146,7 @@ inline SpinorField random_source(const LinearOperator& A, int rhs, uint64_t seed
   return b;
 }
 
-/// |x - A^-1 b| / |A^-1 b| of one right-hand side.
+/// Returns |x - A^-1 b| / |A^-1 b| of one right-hand side.
 inline double relative_error_of(const KnownOperator& A, const SpinorField& x, const SpinorField& b, int rhs) {
   Vector known = canonical_vector(b, rhs);
   A.matrix().apply(known, ReflectedDiagonal::Power::inverse);
@@ -159,7 +159,7 @@ inline double relative_error_of(const KnownOperator& A, const SpinorField& x, co
   return std::sqrt(difference / norm);
 }
 
-/// |b - A x| / |b| of one right-hand side, computed without Trellis' linear algebra.
+/// Returns |b - A x| / |b| of one right-hand side, computed without Trellis' linear algebra.
 inline double residual_of(const KnownOperator& A, const SpinorField& x, const SpinorField& b, int rhs) {
   Vector image = canonical_vector(x, rhs);
   A.matrix().apply(image, ReflectedDiagonal::Power::direct);

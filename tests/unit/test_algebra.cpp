@@ -1,4 +1,4 @@
-/// Complex numbers, colour matrices and spinors against std::complex and explicit gamma matrices.
+/// Complex numbers, colour matrices and spinors agree with std::complex and explicit gamma matrices.
 #include <gtest/gtest.h>
 
 #include "reference/spinor_vector.hpp"

@@ -27,7 +27,7 @@ void shuffle(std::vector<double>& terms, test::Random& random) {
 
 uint64_t bits(double x) { return std::bit_cast<uint64_t>(x); }
 
-/// Terms of very different sizes, both signs; powers 2^-range..2^range.
+/// Makes terms of very different sizes and both signs, with powers 2^-range..2^range.
 std::vector<double> random_terms(size_t n, int range, uint64_t seed) {
   test::Random random(seed);
   std::vector<double> terms(n);
@@ -53,7 +53,7 @@ TEST(ExactSum, order_and_grouping_do_not_matter) {
       for (int repeat = 0; repeat < 20; ++repeat) {
         shuffle(terms, random);
         ASSERT_EQ(bits(sum_of(terms).value()), expected) << "range " << range << ", n " << n;
-        // groups of random length, merged in random order
+        // Groups have random length, and are merged in random order.
         std::vector<ExactSum> groups;
         for (size_t at = 0; at < n;) {
           const size_t length = std::min(n - at, size_t(1 + random.below(50)));
@@ -123,7 +123,7 @@ TEST(ExactSum, agrees_with_quadruple_precision) {
 }
 
 TEST(ExactSum, cancellation_leaves_the_small_term) {
-  // all within 2^80 of the largest term: kept exactly
+  // All lie within 2^80 of the largest term, and are kept exactly.
   const double small = std::ldexp(1.0, -70) + std::ldexp(1.0, -75);
   EXPECT_EQ(sum_of({1.0, small, -1.0}).value(), small);
   EXPECT_EQ(sum_of({small, 1.0, -1.0}).value(), small);
@@ -181,7 +181,7 @@ TEST(ExactSum, overflow_throws) {
   EXPECT_THROW(sum.value(), NumericError);
 }
 
-// The buffered deposit and the parallel reduction of the CPU backend
+// These tests take the buffered deposit and the parallel reduction of the CPU backend.
 
 template <int W>
 double buffered_sum(const std::vector<double>& terms) {

@@ -1,4 +1,5 @@
-/// The gamma matrices: Clifford algebra, the DeGrand-Rossi basis of the USQCD programs, names.
+/// The gamma matrices have the Clifford algebra, the DeGrand-Rossi basis of the USQCD programs and their
+/// names.
 #include <gtest/gtest.h>
 
 #include "trellis/algebra/gamma.hpp"

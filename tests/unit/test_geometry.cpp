@@ -51,7 +51,7 @@ TEST(ProcessGrid, wrong_maps_are_refused) {
   EXPECT_THROW(ProcessGrid({2, 1, 1, 1}).coord_of(2), BadArgument);
 }
 
-/// Every grid of up to n ranks by brute force over all factors.
+/// Finds every grid of up to n ranks by brute force over all factors.
 std::vector<Coord> brute_force_grids(const Coord& L, int ranks, int min_split) {
   std::vector<Coord> grids;
   for (int x = 1; x <= ranks; ++x)

@@ -208,7 +208,7 @@ TEST(BadFiles, ThatClaimTooMuchThrow) {
   }
 }
 
-// LIME files as they occur: unknown records, no XML, single records.
+// LIME files come as they occur: with unknown records, no XML, or single records.
 
 struct Record {
   std::string type, data;

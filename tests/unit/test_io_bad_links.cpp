@@ -35,7 +35,7 @@ std::string error_of(const std::string& bytes, FileReport* report = nullptr) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// The numbers of the record of binary data as in the other byte order, whatever its checksum.
+/// Writes the numbers of the record of binary data in the other byte order, whatever its checksum.
 std::string with_swapped_data(std::string bytes, size_t begin, size_t end, size_t width) {
   for (size_t at = begin; at < end; at += width)
     std::reverse(bytes.begin() + long(at), bytes.begin() + long(at + width));
@@ -112,7 +112,7 @@ TEST(BadLinks, OfAnotherPrecisionAreNoticed) {
   EXPECT_FALSE(has(error, " sites")) << error;
 }
 
-/// NERSC files that state neither byte order nor checksum: links decide.
+/// NERSC files may state neither byte order nor checksum: links decide.
 TEST(NerscWithoutByteOrder, IsReadInTheOneInWhichLinksAreUnitary) {
   const GaugeField U = random_field(lattice_of_one(extents));
   for (const GaugeFormat format : {GaugeFormat::nersc, GaugeFormat::nersc_two_row})

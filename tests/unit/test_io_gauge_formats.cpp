@@ -150,7 +150,7 @@ TEST(OpenQcd, StoresEightLinksOfOddSites) {
   EXPECT_EQ(at, bytes.size());
 }
 
-/// ILDG: t, z, y, x, mu, row, column, re/im, big-endian; the checksum pair from its definition.
+/// ILDG has t, z, y, x, mu, row, column, re/im, big-endian; the checksum pair follows from its definition.
 TEST(Ildg, HasTheStandardsOrderAndChecksum) {
   const TemporaryPath path("ildg_layout");
   const GaugeField U = random_field(lattice_of_one(extents));

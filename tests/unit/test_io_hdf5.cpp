@@ -181,7 +181,7 @@ TEST(Hdf5, ReadsTheFileOfAnotherProgram) {
   const char* folder = std::getenv("TRELLIS_TEST_DATA");
   if (folder == nullptr) GTEST_SKIP() << "no data";
   const hdf5::File file = hdf5::File::open(std::string(folder) + "/lalibe/test_propagator_t4.h5", one());
-  // [t, z, y, x, spin sink, spin source, colour sink, colour source] on 4 4 4 8
+  // The order is [t, z, y, x, spin sink, spin source, colour sink, colour source] on 4 4 4 8.
   const Geometry geometry({4, 4, 4, 8});
   std::vector<Complex> propagator(size_t(geometry.volume()) * 144);
   const hdf5::Group group = file.root().group("sh_sig2p0_n5");

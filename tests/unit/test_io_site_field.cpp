@@ -1,4 +1,4 @@
-/// Site fields and propagators in SciDAC files.
+/// Site fields and propagators are kept in SciDAC files.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,7 +54,7 @@ TEST(Propagators, AreGivenBack) {
   }
 }
 
-/// typesize 4*4*3*3*2*8 bytes a site, one datum, big-endian, sites x fastest.
+/// The typesize is 4*4*3*3*2*8 bytes a site, with one datum, big-endian, sites x fastest.
 TEST(Propagators, HaveTheLayoutOfQdp) {
   const TemporaryPath path("propagator_layout");
   const LatticePtr lattice = lattice_of_one(extents);
@@ -115,7 +115,7 @@ TEST(SiteFields, OfAnotherSizeAreRefused) {
   EXPECT_EQ(read_site_field(path.str(), *lattice, found.data(), 24).reals_per_site, 24);
 }
 
-/// Single-precision colour vectors of MILC, with their stored checksums.
+/// MILC's colour vectors of single precision have their stored checksums.
 TEST(SiteFields, OfAnotherProgramAreRead) {
   const char* folder = std::getenv("TRELLIS_TEST_DATA");
   if (folder == nullptr) GTEST_SKIP() << "no data";

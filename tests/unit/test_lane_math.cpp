@@ -14,14 +14,14 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// |found - exact| in units of the last place of the exact value.
+/// Returns |found - exact| in units of the last place of the exact value.
 double error_in_ulp(double found, long double exact) {
   const double rounded = double(exact);
   const double ulp = std::nextafter(std::abs(rounded), infinity) - std::abs(rounded);
   return double(std::abs((long double)(found)-exact) / ulp);
 }
 
-/// Numbers that cover [low, high] evenly and unevenly; a fixed recipe.
+/// Returns numbers that cover [low, high] evenly and unevenly, by a fixed recipe.
 std::vector<double> sample(double low, double high, int count) {
   std::vector<double> x;
   uint64_t state = 12345;
@@ -92,7 +92,7 @@ TEST(LaneMath, sine_and_cosine_of_full_turns_are_within_2_ulp) {
       const double t = u - 0.5 * std::nearbyint(2 * u);
       const long double s = std::nearbyint(2 * u) / 2 == std::nearbyint(std::nearbyint(2 * u) / 2) ? 1 : -1;
       worst = std::max(worst, error_in_ulp(found.sin, s * std::sin(two_pi * t)));
-      // cos near its zeros: through the sine of the complement, also reduced exactly
+      // cos near its zeros goes through the sine of the complement, which is also reduced exactly.
       const double c = std::abs(t) <= 0.5 ? 0.25 - std::abs(t) : 0;
       worst = std::max(worst, error_in_ulp(found.cos, s * std::sin(two_pi * c)));
     }
@@ -104,7 +104,7 @@ TEST(LaneMath, sine_and_cosine_of_full_turns_are_within_2_ulp) {
   RecordProperty("worst_ulp", std::to_string(worst));
 }
 
-/// Bits of f on blocks of W numbers against f on single numbers.
+/// Compares the bits of f on blocks of W numbers with those of f on single numbers.
 template <int W, class F>
 void expect_same_bits(const std::vector<double>& x, F f) {
   using R = LaneReal<double, W>;

@@ -24,7 +24,7 @@ struct LaneCase {
   static constexpr int width = W;
 };
 
-/// Numbers of many sizes, and the awkward ones.
+/// Returns numbers of many sizes, and the awkward ones.
 template <class T>
 T awkward(test::Random& random) {
   switch (random.below(12)) {
@@ -171,7 +171,7 @@ TEST(Lanes, an_expression_has_the_same_bits_for_every_width) {
     for (int i = 0; i < 16; i += W) {
       const R r = expression(load_real<R>(a + i), load_real<R>(b + i), load_real<R>(c + i));
       for (int k = 0; k < W; ++k) {
-        // volatile: no contraction here either, whatever the flags
+        // volatile forbids a contraction here, too, whatever the flags.
         volatile double xy = a[i + k] * b[i + k], zz = c[i + k] * c[i + k], xz = a[i + k] * c[i + k];
         volatile double sum = xy + zz;
         EXPECT_EQ(bits_of(lane(r, k)), bits_of(double(sum - xz))) << "W = " << W;

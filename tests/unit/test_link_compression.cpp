@@ -18,7 +18,7 @@ Link to_link(const ColorMatrix<double>& U) {
   return link;
 }
 
-/// Largest error of a component after compression to 8 reals in `Storage`.
+/// Returns the largest error of a component after compression to 8 reals in `Storage`.
 template <class Storage>
 double error(const ColorMatrix<double>& U) {
   using Array = SiteArray<CpuLayout<1>, Storage, 8>;
@@ -49,7 +49,7 @@ double error(const ColorMatrix<double>& U) {
   return worst;
 }
 
-/// diag(e^{ia}, e^{ib}, e^{-i(a+b)}), turned by a random matrix.
+/// Returns diag(e^{ia}, e^{ib}, e^{-i(a+b)}), turned by a random matrix.
 ColorMatrix<double> with_phases(double a, double b, test::Random& random) {
   ColorMatrix<double> D = zero_matrix<double>();
   const double phases[3] = {a, b, -a - b};

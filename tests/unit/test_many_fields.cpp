@@ -55,7 +55,7 @@ std::vector<double> numbers(const SpinorField& field) {
   return all;
 }
 
-/// One right-hand side as a field of its own.
+/// Returns one right-hand side as a field of its own.
 SpinorField column(const SpinorField& field, int rhs) {
   FieldSpec spec = field.spec();
   spec.rhs = 1;

@@ -14,7 +14,7 @@
 namespace trellis {
 namespace {
 
-/// The bytes of a field of one parity, with its scales.
+/// Returns the bytes of a field of one parity, with its scales.
 std::vector<char> bytes_of(const SpinorField& field) {
   const char* data = static_cast<const char*>(field.memory().data());
   return {data, data + field.bytes()};

@@ -1,4 +1,5 @@
-/// Random numbers: frozen vectors, agreement with Random123, the same bits on lanes, first moments.
+/// Random numbers have frozen vectors, agree with Random123, and have the same bits on lanes and the first
+/// moments.
 #include <gtest/gtest.h>
 
 #include <Random123/philox.h>

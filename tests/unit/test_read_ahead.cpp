@@ -9,7 +9,7 @@
 namespace trellis::cpu {
 namespace {
 
-/// Launches of each way of so many, the ways taking such times.
+/// Returns the launches of each way out of so many, when the ways take such times.
 std::vector<int> launches_of(LaunchTrial& trial, const std::vector<double>& seconds, int launches) {
   std::vector<int> taken(seconds.size(), 0);
   for (int launch = 0; launch < launches; ++launch) {

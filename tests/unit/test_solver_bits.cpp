@@ -40,7 +40,7 @@ class SolverBits : public ::testing::TestWithParam<Case> {
     return GetParam().is_hermitian ? test::make_positive(lattice, 30, spec)
                                    : test::make_disc(lattice, 0.6, spec);
   }
-  /// Solutions of two right-hand sides, one after the other.
+  /// Returns the solutions of two right-hand sides, one after the other.
   test::Vector solution(FieldSpec spec, int threads) const {
     set_thread_count(threads);
     const auto A = make(spec);

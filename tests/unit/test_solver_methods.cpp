@@ -1,4 +1,4 @@
-/// Every solver against known inverses: solutions, true residuals, reasons to stop, bad input.
+/// Every solver meets known inverses: solutions, true residuals, reasons to stop, bad input.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,4 +1,4 @@
-/// Multi-shift conjugate gradients against known inverses of every shifted operator.
+/// Multi-shift conjugate gradients meet known inverses of every shifted operator.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -26,7 +26,7 @@ std::vector<SpinorField> solutions(const LinearOperator& A, size_t count, int rh
   return x;
 }
 
-/// |b - (A + shift) x| / |b|, without Trellis' linear algebra.
+/// Returns |b - (A + shift) x| / |b|, computed without Trellis' linear algebra.
 double residual_of(const KnownOperator& A, double shift, const SpinorField& x, const SpinorField& b,
                    int rhs) {
   test::Vector image = test::canonical_vector(x, rhs);
@@ -55,7 +55,7 @@ TEST(MultiShiftCg, solves_every_shift_of_every_right_hand_side) {
       EXPECT_LE(residual, tolerance * (1 + 1e-4)) << "shift " << shifts[k];
       EXPECT_NEAR(report.relative_residual[3 * k + size_t(r)], residual, 1e-14);
     }
-  // as many iterations as the smallest shift alone
+  // It takes as many iterations as the smallest shift alone.
   SpinorField alone = A->make_field(3);
   const SolveReport single = solve(CgSpec{tolerance}, ShiftedOperator(A, 0.001), alone, b);
   EXPECT_NEAR(report.iterations, single.iterations, 2);
@@ -81,7 +81,7 @@ TEST(MultiShiftCg, normal_operator_without_shift_among_the_shifts) {
   }
 }
 
-/// The recursion in float, finished in mixed precision: the same promise on the true residual.
+/// The recursion in float is finished in mixed precision, with the same promise on the true residual.
 TEST(MultiShiftCg, single_precision_inside) {
   const LatticePtr lattice = make_lattice({4, 4, 2, 4});
   const auto A = test::make_positive(lattice, 200);

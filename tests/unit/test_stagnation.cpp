@@ -49,7 +49,7 @@ TEST(Stagnation, slow_convergence_and_long_plateaus_are_not) {
   };
   EXPECT_EQ(given_up_at(plateau(700), 10000), -1);
   EXPECT_GT(given_up_at(plateau(5000), 10000), 0);
-  // a second plateau as long as all before it
+  // A second plateau is as long as all before it.
   const auto late = [](int n) {
     return n < 1000 ? std::exp(-0.01 * n) : 4.5e-5 * std::exp(-0.02 * std::max(0, n - 1900));
   };
