@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,7 +85,7 @@ class Solution:
     axial_current: NDArray[np.float64] | None = None
 
 
-class QuarkOperator(OperatorOnLinks):
+class QuarkOperator(OperatorOnLinks, ABC):
     """Base class of the operators that have quark propagators."""
 
     _core: Any
@@ -103,9 +104,9 @@ class QuarkOperator(OperatorOnLinks):
         """True where solutions are 5-D fields, which conserved currents of its propagators need."""
         return self._slices > 1
 
+    @abstractmethod
     def _parameters(self) -> dict[str, Parameter]:
         """Return the parameters that change solutions, by the names of arguments."""
-        raise NotImplementedError
 
     def _solve_propagator(
         self,
