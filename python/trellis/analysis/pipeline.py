@@ -26,13 +26,12 @@ from .readers.measurement_files import read_measurements
 from .records.errors import AnalysisError, FitFailed, TooFewConfigurations
 from .records.measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
 from .records.options import AnalysisOptions
-from .records.results import ConfigurationSummary, ParticleResult, Provenance, RatioResult, Results
+from .records.results import ConfigurationSummary, Provenance, RatioResult, Results
+from .remarks import add_remarks
 from .stream.stream_records import stream_result
 from .stream.time_parts import part_results
 
 _VERSIONS_OF = ("numpy", "scipy", "h5py", "gvar", "lsqfit", "pyerrors", "matplotlib", "trellis")
-#: Of fewer independent configurations the errors' own error, 10 %, is said.
-FEW_SAMPLES = 50
 
 
 def analyze(
@@ -126,7 +125,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         for n, p in particles.items()
         if p.tau_int is not None and p.tau_int_error is not None
     }
-    _warn(measurements, particles, notes, warnings, options.bin_size)
+    add_remarks(measurements, particles, notes, warnings, options.bin_size)
     stream = stream_result(measurements, notes, warnings)
     charges, reasons = nucleon_charges(measurements, options)
     not_fitted |= reasons
@@ -324,70 +323,6 @@ def _ratios(fits: dict[str, ParticleFit], options: AnalysisOptions) -> dict[str,
         ratio = ma / mb
         result[f"{a}/{b}"] = RatioResult(value=ratio.mean, error=ratio.sdev, correlation=rho)
     return result
-
-
-def _warn(
-    measurements: Measurements, particles: dict, notes: list[str], warnings: list[str], bin_size: int
-) -> None:
-    """Add to `notes` and `warnings` the remarks that a reader needs before using the numbers."""
-    warnings += _uncertain_errors(len(measurements.configurations), particles, bin_size)
-    for name, particle in particles.items():
-        for note in particle.notes:
-            (warnings if "poor fits" in note or "look" in note else notes).append(note)
-        if particle.mass_error > 0.2 * particle.mass:
-            warnings.append(
-                f"{name}: the error is {100 * particle.mass_error / particle.mass:.0f} % of the mass"
-            )
-    _note_unequal_sources(measurements, notes)
-    _warn_of_copies(measurements, warnings)
-    residual = [np.max(r) for r in measurements.solves.get("relative_residual", [])]
-    if residual and max(residual) > 1e-5:
-        warnings.append(f"largest relative residual of a solve: {max(residual):.1e}")
-
-
-def _uncertain_errors(count: int, particles: dict[str, ParticleResult], bin_size: int) -> list[str]:
-    """An error from n independent numbers is known to 1/sqrt(2 (n - 1)) of itself."""
-    independent, what = float(count // bin_size), f"{count} configurations"
-    if bin_size > 1:
-        what += f" in {count // bin_size} bins"
-    fewest = min(particles, key=lambda name: particles[name].effective_samples, default="")
-    if fewest and particles[fewest].effective_samples < independent:
-        independent = particles[fewest].effective_samples
-        what += f", {independent:.0f} independent ones for the mass of {fewest}"
-    if not 0 < independent < FEW_SAMPLES:
-        return []
-    spread = 100.0 / np.sqrt(2 * max(independent - 1, 0.5))
-    return [f"{what}: the errors themselves are uncertain by {spread:.0f} %"]
-
-
-def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:
-    """Configurations that were measured twice under two numbers make errors too small."""
-    if not measurements.correlators:
-        return
-    rows = [c.values.reshape(len(c.values), -1) for c in measurements.correlators.values()]
-    _, first, group = np.unique(np.concatenate(rows, axis=1), axis=0, return_index=True, return_inverse=True)
-    copies = np.flatnonzero(np.arange(len(group)) != first[group])
-    if len(copies):
-        numbers = measurements.configurations
-        k, original = copies[0], first[group[copies[0]]]
-        warnings.append(
-            f"{len(copies)} configurations have the same correlators as another one, the first {numbers[k]} "
-            f"those of {numbers[original]}: copies of a file make errors too small"
-        )
-
-
-def _note_unequal_sources(measurements: Measurements, notes: list[str]) -> None:
-    """Configurations count the same, however many sources they have: said once for each set of numbers."""
-    by_range: dict[tuple[int, int], list[str]] = {}
-    for name, c in measurements.correlators.items():
-        fewest, most = int(c.source_counts.min(initial=1)), int(c.source_counts.max(initial=1))
-        if len(set(c.source_counts.tolist())) > 1:
-            by_range.setdefault((fewest, most), []).append(name)
-    for (fewest, most), names in by_range.items():
-        notes.append(
-            f"{', '.join(names)}: {fewest} to {most} sources on a configuration; configurations have equal "
-            "weights all the same"
-        )
 
 
 def _fermion(measurements: Measurements) -> dict[str, object]:
