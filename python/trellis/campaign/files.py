@@ -14,8 +14,9 @@ from .dataflow import link_files
 from .expansion import expand
 from .graph import check_graph
 from .launchers import check_options
+from .machine_tables import MachineFile, MachineTable, NodesTable
 from .model import Campaign, Gpu, Machine, Node, StartUp, Task
-from .tables import CampaignFile, CampaignTable, MachineFile, MachineTable, MadeTasksFile, NodesTable
+from .tables import CampaignFile, CampaignTable, MadeTasksFile
 from .times import parse_seconds
 
 #: The machine files that come with trellis, in an installed package; a source tree has them in machines/.

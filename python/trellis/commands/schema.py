@@ -33,7 +33,7 @@ KINDS = {
     "hmc": Kind("run files of trellis generate with [molecular_dynamics]", "run_files.hmc", "HmcRun"),
     "glass": Kind("run files of trellis glass", "run_files.glass", "GlassRun"),
     "campaign": Kind("files of trellis campaign", "campaign.tables", "CampaignFile"),
-    "machine": Kind("machine files of trellis campaign", "campaign.tables", "MachineFile"),
+    "machine": Kind("machine files of trellis campaign", "campaign.machine_tables", "MachineFile"),
     "analyze": Kind("options of trellis analyze", "analysis", "AnalysisOptions"),
 }
 

@@ -16,7 +16,7 @@ from ..campaign.hardware_tables import (
     LinkTable,
     RateTable,
 )
-from ..campaign.tables import MachineFile, NodesTable
+from ..campaign.machine_tables import MachineFile, NodesTable
 from ..ground.errors import BadArgument
 from ..run_files.loading import load_run_file, parse_run_file
 from .phases import Phase, volume
