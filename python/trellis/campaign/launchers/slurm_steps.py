@@ -13,7 +13,6 @@ import contextlib
 import dataclasses
 import hashlib
 import os
-import re
 import select
 import shlex
 import signal
@@ -25,26 +24,10 @@ from pathlib import Path
 
 from ...ground.errors import NotAvailable
 from ..model import Machine, Placement
-from . import patience, slurm_system
+from . import patience, slurm_messages, slurm_system
 from .base import LAUNCH_ONCE, MANAGER, Ended, Handle, Launch, Launcher, Orphan
 from .slurm_watch import NAME, StepWatch, all_steps, local_sruns, signal_steps, steps_named
 
-_NODE_FAILURE = re.compile(r"[Nn]ode failure on ([\w.,\[\]-]+)")
-_NO_NODE = re.compile(
-    r"Required node not available|Requested node configuration|Zero Bytes were transmitted"
-    r"|Communication connection failure"
-)
-_NO_STEP = re.compile(
-    r"Unable to (?:create|confirm|allocate)|[Uu]nable to launch|Invalid (?:job|generic|node)"
-    r"|More processors requested|Requested node configuration is not available|Task launch for .* failed"
-    r"|Application launch failed"
-)
-_RANK_FAILED = re.compile(r"error: [\w.-]+: tasks? [\d,-]+: ")
-#: Slurm's daemon writes this into a task's log: the other nodes wait for its message, or give up on MPI_Init.
-_LOST_MESSAGE = re.compile(
-    r"slurmstepd-[\w.-]+: error:\s+mpi/pmix\w*: .*(?:retry limit|Cannot send message).*"
-)
-_OUT_OF_MEMORY = re.compile(r"oom[-_ ]?kill|OUT_OF_MEMORY|out[- ]of[- ]memory", re.IGNORECASE)
 #: srun notices a dead node by itself; one that has not after so many seconds is ended.
 _GRACE_SECONDS = 5.0
 #: How often the watch is looked at for the steps of launches that failed.
@@ -153,7 +136,7 @@ class SlurmStepLauncher(Launcher):
             complete["SLURM_HOSTFILE"] = str(_host_file(launch, placement))
         launch.log.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with open(_messages(launch), "wb") as messages:
+            with open(slurm_messages.file_of(launch), "wb") as messages:
                 handle.process = subprocess.Popen(
                     words,
                     env=complete,
@@ -270,8 +253,7 @@ class SlurmStepLauncher(Launcher):
     def _is_terminated(self, handle: StepHandle, now: float) -> bool:
         """A rank failed, so srun ended the others, but it still waits for what a dead rank left behind."""
         if handle.terminated_since is None:
-            path = _messages(handle.launch)
-            if not path.stat().st_size or not _RANK_FAILED.search(path.read_text(errors="replace")):
+            if not slurm_messages.says_that_a_rank_failed(handle.launch):
                 return False
             handle.terminated_since = now
         return now - handle.terminated_since > self._kill_wait_seconds
@@ -282,7 +264,7 @@ class SlurmStepLauncher(Launcher):
         if handle.placement.ranks == 1:
             return False
         if handle.cut_off_since is None:
-            if _lost_message(handle.launch) is None:
+            if slurm_messages.lost_message(handle.launch) is None:
                 return False
             handle.cut_off_since = now
         return now - handle.cut_off_since > self._kill_wait_seconds
@@ -290,29 +272,29 @@ class SlurmStepLauncher(Launcher):
     def _judge(self, handle: StepHandle) -> Ended:
         assert handle.process is not None
         status = handle.process.wait()
-        path = _messages(handle.launch)
+        path = slurm_messages.file_of(handle.launch)
         text = path.read_text(errors="replace")
         if not text:
             path.unlink(missing_ok=True)
-        lost = {name for found in _NODE_FAILURE.findall(text) for name in slurm_system.expand_hosts(found)}
+        lost = slurm_messages.failed_nodes(text)
         if handle.doomed_since:
             lost |= self._watch.lost() & set(handle.placement.nodes) if self._watch else set()
-        if _NO_NODE.search(text) or lost:
+        if slurm_messages.lacks_a_node(text) or lost:
             with contextlib.suppress(NotAvailable):
                 lost |= slurm_system.lost_nodes(handle.placement.nodes)
         lost &= {node.name for node in self.machine.nodes}  # another name is a mistake, not a loss
         self._lost |= lost
-        is_refused = status != 0 and not lost and _NO_STEP.search(text)
+        is_refused = status != 0 and not lost and slurm_messages.refuses_the_step(text)
         error = text.strip().splitlines()[-1] if is_refused else None
         if handle.is_stuck and not lost:
             error = f"srun was stuck: for {self._stuck_seconds:g} s Slurm listed no step of it"
         if status != 0 and not lost and error is None and handle.placement.ranks > 1:
-            error = _lost_message(handle.launch)
+            error = slurm_messages.lost_message(handle.launch)
         return Ended(
             status if status < 128 or status > 192 else 128 - status,
             lost_nodes=tuple(sorted(lost)),
             launcher_error=error,
-            out_of_memory=bool(_OUT_OF_MEMORY.search(text)),
+            out_of_memory=slurm_messages.says_out_of_memory(text),
         )
 
     def kill(self, handle: Handle, *, hard: bool = False) -> None:
@@ -372,20 +354,6 @@ class SlurmStepLauncher(Launcher):
     def close(self) -> None:
         if self._watch:
             self._watch.stop()
-
-
-def _messages(launch: Launch) -> Path:
-    return launch.log.with_name(launch.log.name + ".srun")
-
-
-def _lost_message(launch: Launch) -> str | None:
-    """The words of Slurm's daemon on a message that it lost. They stand at the head of the log."""
-    try:
-        with open(launch.log, "rb") as file:
-            found = _LOST_MESSAGE.search(file.read(4096).decode(errors="replace"))
-    except OSError:
-        return None
-    return f"Slurm lost a message between the nodes of the step: {found.group()}" if found else None
 
 
 def _short(text: str) -> str:
