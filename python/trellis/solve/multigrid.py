@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..gauge.geometry import in_four_directions
@@ -23,6 +22,7 @@ from ..ground.operator_records import OperatorRecord
 from ..quarks.operators import WilsonClover
 from .multigrid_output import write_multigrid
 from .multigrid_report import draw_report, report_in_words
+from .multigrid_table import MultigridLevel, levels_of, trials_of
 
 if TYPE_CHECKING:
     from .. import _core
@@ -37,66 +37,6 @@ _MASSES = ("mass", "kappa", "twisted_mass")
 def difference_beside_masses(record: OperatorRecord, M: WilsonClover) -> str:
     """Say in what a set-up for one operator does not serve M; empty where it does."""
     return record.with_parameters_of(M._record, _MASSES).difference(M._record)
-
-
-@dataclass(frozen=True)
-class MultigridLevel:
-    """One lattice of a multigrid, and the way to the next coarser one, as :attr:`Multigrid.table` has it.
-
-    Attributes
-    ----------
-    lattice : tuple of int
-        Extents in x, y, z, t.
-    vectors : int
-        Test vectors; 0 on the coarsest lattice, which has none, nor any of what follows but `bytes`.
-    block : tuple of int or None
-        Sites of an aggregate in x, y, z, t.
-    residuals : tuple of float
-        Mean |D v| / |v| of the test vectors before the first sweep and after each sweep.
-    worst_residual : float
-        Of a single vector, at the end.
-    condition : float
-        Largest estimate of the condition of a diagonal matrix of the next level.
-    seconds : float
-        Of the set-up; on the finest lattice of the whole set-up, below it of the last one of this level and
-        all below.
-    bytes : int
-        Coarse matrices of this level and prolongator to the next one, on this rank.
-    cycles : int
-        Of all solves so far.
-    cycle_seconds : dict
-        Seconds of the parts of these cycles on this rank; "coarse" has all levels below in it.
-    """
-
-    lattice: tuple[int, int, int, int]
-    vectors: int
-    block: tuple[int, int, int, int] | None
-    residuals: tuple[float, ...]
-    worst_residual: float
-    condition: float
-    seconds: float
-    bytes: int
-    cycles: int
-    cycle_seconds: dict[str, float]
-
-
-@dataclass(frozen=True)
-class MultigridTrial:
-    """The convergence of solves after so many sweeps of a set-up, in one trial.
-
-    Attributes
-    ----------
-    sweeps
-        Made before the trial.
-    iterations_per_digit
-        Iterations in which the residual falls by a factor of 10.
-    price_of_iteration
-        Counted flops and bytes of an iteration, as seconds of a core with fixed speeds.
-    """
-
-    sweeps: int
-    iterations_per_digit: float
-    price_of_iteration: float
 
 
 class Multigrid(SharedByCopies, NoArray):
@@ -155,7 +95,7 @@ class Multigrid(SharedByCopies, NoArray):
         self.smoother: str = core.smoother
         self.residuals: list[float] = list(core.residuals)
         self.sweeps: int = core.params.sweeps
-        self.trials = [MultigridTrial(int(made), *numbers) for made, *numbers in core.report.trials]
+        self.trials = trials_of(core)
         self.seconds: float = core.seconds
         self.bytes: int = core.bytes
         self.notes: list[str] = list(core.notes)
@@ -163,34 +103,7 @@ class Multigrid(SharedByCopies, NoArray):
     @property
     def table(self) -> tuple[MultigridLevel, ...]:
         """The levels, the finest one first, with what set-up and the solves so far did on each."""
-        core = self._core
-        reports: list[Any] = [core.report, *core.report.coarse_levels]
-        conditions = [core.condition, *(report.condition for report in core.report.coarse_levels)]
-        vectors, blocks = (self.vectors, *self.coarse_vectors), (self.block, *self.coarse_blocks)
-        found = []
-        for level, (lattice, size) in enumerate(zip(core.lattices, core.bytes_of_levels, strict=True)):
-            extents = in_four_directions(lattice)
-            if level == self.levels - 1:
-                found.append(MultigridLevel(extents, 0, None, (), 0.0, 0.0, 0.0, size, 0, {}))
-                continue
-            report, profile = reports[level], dict(core.profiles[level])
-            cycles = int(profile.pop("cycles"))
-            profile.pop("columns")
-            found.append(
-                MultigridLevel(
-                    extents,
-                    vectors[level],
-                    blocks[level],
-                    tuple(report.residual),
-                    report.worst_residual,
-                    conditions[level],
-                    report.seconds,
-                    size,
-                    cycles,
-                    profile,
-                )
-            )
-        return tuple(found)
+        return levels_of(self._core)
 
     def at(self, M: WilsonClover) -> Multigrid:
         """The same test vectors for another mass or twisted mass, of either sign. Collective.
