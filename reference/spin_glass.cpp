@@ -81,7 +81,7 @@ void heat_bath(SpinGlass& glass, double beta, RandomKey key, uint32_t sweep, uin
     for_each_site_of(glass, parity, [&](int64_t site) {
       Spin& S = glass.spins[size_t(site)];
       const Spin h = local_field(glass, site);
-      const SiteRandom<double> random(key, spin_heatbath_numbers, sweep, uint64_t(site));
+      const SiteRandom<double> random(key, RandomPurpose::spin_heatbath, sweep, uint64_t(site));
       const std::array<double, 2> u = random.uniform_pair(draw);
       const double length = std::sqrt(dot(h, h)), norm = std::sqrt(dot(S, S));
       Spin axis;

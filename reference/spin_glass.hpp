@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "trellis/algebra/spin_random.hpp"
+#include "trellis/algebra/random.hpp"
 #include "trellis/lattice/geometry.hpp"
 
 namespace trellis::reference {

@@ -27,6 +27,10 @@ enum class RandomPurpose : uint32_t {
   eigensolver = 10,
   solver_start = 11,
   multigrid = 12,
+  spin_heatbath = 13,
+  spin_start = 14,
+  spin_couplings = 15,
+  spin_tempering = 16,
 };
 
 struct RandomKey {

@@ -31,7 +31,7 @@ CouplingKind coupling_kind_from_name(const std::string& name) {
 
 std::array<double, 3> draw_couplings(CouplingKind kind, RandomKey key, int64_t site) {
   if (kind == CouplingKind::ferromagnet) return {1.0, 1.0, 1.0};
-  const SiteRandom<double> random(key, spin_coupling_numbers, 0, uint64_t(site));
+  const SiteRandom<double> random(key, RandomPurpose::spin_couplings, 0, uint64_t(site));
   if (kind == CouplingKind::gaussian) {
     const std::array<double, 2> xy = random.gaussian_pair(0), z = random.gaussian_pair(1);
     return {xy[0], xy[1], z[0]};

@@ -2,7 +2,7 @@
 /// The couplings J of a spin glass: one real for each bond, or one bit where all are +1 or -1.
 #include <functional>
 
-#include "trellis/algebra/spin_random.hpp"
+#include "trellis/algebra/random.hpp"
 #include "trellis/field/halo/halo_exchange.hpp"
 #include "trellis/glass/spin_tables.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "trellis/algebra/spin_random.hpp"
+#include "trellis/algebra/random.hpp"
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/device/launches.hpp"
 #include "trellis/field/precision_dispatch.hpp"
@@ -98,7 +98,7 @@ void SpinGlass::randomise(uint64_t seed, uint64_t stream) {
     const std::vector<int64_t> sites = global_sites(tables_->layout(), parity);
     on_host(*spins_[parity], [&](SiteField& field) {
       for (size_t i = 0; i < sites.size(); ++i) {
-        const SiteRandom<double> random(key, spin_start_numbers, 0, uint64_t(sites[i]));
+        const SiteRandom<double> random(key, RandomPurpose::spin_start, 0, uint64_t(sites[i]));
         for (int slot = 0; slot < slots(); ++slot) {
           const std::array<double, 2> u = random.uniform_pair(uint32_t(slot));
           const double z = 2 * u[0] - 1, across = std::sqrt(std::fma(-z, z, 1.0));

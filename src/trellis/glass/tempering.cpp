@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trellis/algebra/spin_random.hpp"
+#include "trellis/algebra/random.hpp"
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/glass/spin_exchange.hpp"
 
@@ -58,7 +58,7 @@ ExchangeStep exchange_temperatures(SpinGlass& glass, const std::vector<double>& 
   result.energies = energies(glass);
   const RandomKey key = random_key(seed, stream);
   for (int sample = 0; sample < glass.samples(); ++sample) {
-    const SiteRandom<double> random(key, spin_tempering_numbers, step, uint64_t(sample));
+    const SiteRandom<double> random(key, RandomPurpose::spin_tempering, step, uint64_t(sample));
     double* E = &result.energies[size_t(sample) * size_t(slots)];
     for (const auto& [a, b] : result.pairs) {
       const double difference =

@@ -1,7 +1,7 @@
 #pragma once
 /// New spins of the sites of one parity: over-relaxation and heat bath (doc/glass.md). Sites of one parity do
 /// not see each other, so that the order of sites does not matter.
-#include "trellis/algebra/spin_random.hpp"
+#include "trellis/algebra/random.hpp"
 #include "trellis/kernels/glass/spin_neighbourhood.hpp"
 
 namespace trellis {
@@ -106,7 +106,7 @@ class SpinHeatBath {
     Double axis[3];
     unroll<3>([&](auto i) TRELLIS_INLINE_LAMBDA { axis[i] = select(has_field, h[i], old[i]) * inverse; });
     const SiteRandom<Double> random(
-        call_.key, spin_heatbath_numbers, call_.sweep,
+        call_.key, RandomPurpose::spin_heatbath, call_.sweep,
         load_integers<Double>(call_.sites + size_t(bonds.block) * Neighbourhood::W));
     draw_spin(Double(call_.betas[slot]) * length, axis, random.uniform_pair(uint32_t(slot)), drawn);
     unroll<3>([&](auto i)
