@@ -3,7 +3,7 @@
 /// site after the other.
 #include <complex>
 
-#include "trellis/multigrid/coarse_operator.hpp"
+#include "tests/support/cut_coarse_links.hpp"
 
 namespace trellis::lab {
 
@@ -11,7 +11,7 @@ class BoxesByMr {
  public:
   /// S belongs to D without the legs between boxes: it is that of boxes side by side.
   BoxesByMr(const CoarseMatrixPtr& D, const Coord& box)
-      : box_{box}, S_{without_legs(*D, box), SchurForm::symmetric} {}
+      : box_{box}, S_{test::without_legs_between(*D, box), SchurForm::symmetric} {}
 
   /// z_B after so many steps from zero; step lengths are each box's own.
   void apply(SpinorField& z, const SpinorField& r) const {
@@ -25,18 +25,6 @@ class BoxesByMr {
   int steps = 4;
 
  private:
-  static CoarseMatrixPtr without_legs(const CoarseMatrix& D, const Coord& box) {
-    SiteField links = D.links();
-    const std::vector<double> zero(size_t(links.reals()), 0.0);
-    const Geometry& g = links.geometry();
-    for (int64_t i = 0; i < g.local_volume(); ++i) {
-      const Coord x = site_coord(i, g.local());
-      for (int mu = 0; mu < Nd; ++mu)
-        if ((x[mu] + 1) % box[mu] == 0 && box[mu] < g.lattice()[mu])
-          links.set_site(links.layout().position(x), mu, zero.data());
-    }
-    return std::make_shared<CoarseMatrix>(links, D.diagonal(), links.precision());
-  }
   /// z_B += alpha r_B, r_B -= alpha q_B, alpha = <q_B, r_B> / <q_B, q_B>
   void add_steps(SpinorField& z, SpinorField& r, const SpinorField& q) const {
     const Geometry& g = r.geometry();

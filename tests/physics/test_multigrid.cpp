@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reference/multigrid/coarse_operator.hpp"
+#include "tests/support/coarse_fields.hpp"
 #include "tests/support/product_fields.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/gauge/starts.hpp"
@@ -21,45 +22,9 @@
 namespace trellis {
 namespace {
 
-/// Sets every number of a field from its global site, slot and component.
-void fill_random(SiteField& field, uint64_t seed) {
-  std::vector<double> reals(size_t(field.reals()));
-  const Geometry& g = field.geometry();
-  for (int64_t i = 0; i < g.local_volume(); ++i) {
-    const Coord x = site_coord(i, g.local());
-    const SitePosition at = field.layout().position(x);
-    if (field.subset() != Subset::full && at.parity != first_parity(field.subset())) continue;
-    for (int slot = 0; slot < field.slots(); ++slot) {
-      test::Random random(seed + 1000 * uint64_t(g.global_index(x)) + uint64_t(slot));
-      for (double& r : reals) r = random.symmetric();
-      field.set_site(at, slot, reals.data());
-    }
-  }
-}
-
-double largest_difference(const SiteField& a, const SiteField& b) {
-  SiteField difference = SiteField::like(a);
-  combine(difference, 1.0, a, -1.0, b);
-  double worst = 0;
-  const Coefficients of_difference = norm2_each(difference), of_a = norm2_each(a);
-  for (size_t i = 0; i < of_a.size(); ++i) worst = std::max(worst, std::sqrt(of_difference[i] / of_a[i]));
-  return worst;
-}
-
-/// The lower half of the numbers of a site changes its sign: gamma5 of spinors and of coarse fields.
-SiteField gamma5(const SiteField& in) {
-  SiteField out = SiteField::like(in);
-  std::vector<double> reals(size_t(in.reals()));
-  for (int64_t i = 0; i < in.geometry().local_volume(); ++i) {
-    const SitePosition at = in.layout().position(site_coord(i, in.geometry().local()));
-    for (int slot = 0; slot < in.slots(); ++slot) {
-      in.get_site(at, slot, reals.data());
-      for (size_t k = reals.size() / 2; k < reals.size(); ++k) reals[k] = -reals[k];
-      out.set_site(at, slot, reals.data());
-    }
-  }
-  return out;
-}
+using test::fill_random;
+using test::gamma5;
+using test::largest_difference;
 
 struct Case {
   const char* name;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/coarse_fields.hpp"
 #include "tests/support/multigrid.hpp"
 #include "tests/support/product_fields.hpp"
 #include "trellis/gauge/starts.hpp"
@@ -15,49 +16,15 @@
 namespace trellis {
 namespace {
 
-/// Sets every number of a field from its global site, slot and component.
-void fill_random(SiteField& field, uint64_t seed) {
-  std::vector<double> reals(size_t(field.reals()));
-  const Geometry& g = field.geometry();
-  for (int64_t i = 0; i < g.local_volume(); ++i) {
-    const Coord x = site_coord(i, g.local());
-    for (int slot = 0; slot < field.slots(); ++slot) {
-      test::Random random(seed + 1000 * uint64_t(g.global_index(x)) + uint64_t(slot));
-      for (double& r : reals) r = random.symmetric();
-      field.set_site(field.layout().position(x), slot, reals.data());
-    }
-  }
-}
-
-double largest_difference(const SiteField& a, const SiteField& b) {
-  SiteField difference = SiteField::like(a);
-  combine(difference, 1.0, a, -1.0, b);
-  double worst = 0;
-  const Coefficients of_difference = norm2_each(difference), of_a = norm2_each(a);
-  for (size_t i = 0; i < of_a.size(); ++i) worst = std::max(worst, std::sqrt(of_difference[i] / of_a[i]));
-  return worst;
-}
+using test::fill_random;
+using test::gamma5;
+using test::largest_difference;
 
 /// Returns every number of a slot, in the order of sites.
 std::vector<double> numbers(const SiteField& f, int slot) {
   std::vector<double> all(size_t(f.geometry().local_volume()) * size_t(f.reals()));
   f.to_canonical(all.data(), slot);
   return all;
-}
-
-/// The lower half of the numbers of a site changes its sign.
-SiteField gamma5(const SiteField& in) {
-  SiteField out = SiteField::like(in);
-  std::vector<double> reals(size_t(in.reals()));
-  for (int64_t i = 0; i < in.geometry().local_volume(); ++i) {
-    const SitePosition at = in.layout().position(site_coord(i, in.geometry().local()));
-    for (int slot = 0; slot < in.slots(); ++slot) {
-      in.get_site(at, slot, reals.data());
-      for (size_t k = reals.size() / 2; k < reals.size(); ++k) reals[k] = -reals[k];
-      out.set_site(at, slot, reals.data());
-    }
-  }
-  return out;
 }
 
 struct Case {
@@ -243,18 +210,6 @@ class ThreeLevelsOfReference : public testing::TestWithParam<MultigridCycleKind>
     multigrid = MultigridSetup(*M.matrix(), p).from_columns(fill, fill_coarse, {});
   }
 };
-
-/// Compares numbers of a coarse matrix, [column][row][re, im], with one of the reference.
-double largest_difference(const std::vector<double>& reals, const reference::Matrix& expected) {
-  double worst = 0;
-  for (int column = 0; column < expected.columns; ++column)
-    for (int row = 0; row < expected.rows; ++row) {
-      const size_t i = 2 * (size_t(column) * size_t(expected.rows) + size_t(row));
-      worst = std::max({worst, std::abs(reals[i] - expected(row, column).re),
-                        std::abs(reals[i + 1] - expected(row, column).im)});
-    }
-  return worst;
-}
 
 TEST_P(ThreeLevelsOfReference, have_its_coarse_matrices) {
   for (const auto& [level, expected] : {std::pair{1, second}, {2, third}}) {

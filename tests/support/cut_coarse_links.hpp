@@ -1,5 +1,5 @@
 #pragma once
-/// A coarse operator whose legs between boxes are gone: the boxes side by side.
+/// A coarse operator without its legs between boxes has the boxes side by side.
 #include "trellis/multigrid/coarse_operator.hpp"
 
 namespace trellis::test {
