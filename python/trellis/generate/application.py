@@ -12,9 +12,8 @@ from ..ground.parallel import on_root
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.generate import OF_TRAJECTORIES
 from ..run_files.loading import load_toml
-from ..run_files.writing import model_to_toml
+from ..runs.given_run import given_run
 from ..runs.reporting import Step, StepReporter
-from ..runs.setup import load_run
 from ..runs.stopping import StopRequest
 from .result import HeatBathResult, StepProposal, TrajectoriesResult
 
@@ -127,17 +126,14 @@ def propose_steps(
 
 def _loaded(run: str | PathLike[str] | GenerateRun | HmcRun) -> tuple[GenerateRun | HmcRun, str]:
     """Return the model and the text of its run file. Collective."""
-    if isinstance(run, GenerateRun | HmcRun):
-        return run, model_to_toml(run)
-    if not isinstance(run, str | PathLike):
-        raise BadArgument(
-            "run: expected the path of a run file, a trellis.run_files.GenerateRun or a "
-            f"trellis.run_files.HmcRun, found {run!r}"
-        )
-    path = Path(run)
-    if on_root(lambda: _has_trajectories(path)):
-        return load_run(path, HmcRun)
-    return load_run(path, GenerateRun)
+    model: GenerateRun | HmcRun
+    model, text, _ = given_run(run, GenerateRun, HmcRun, kind_of=_kind_of)
+    return model, text
+
+
+def _kind_of(run_file: Path) -> type[GenerateRun] | type[HmcRun]:
+    """Return the model of a run file. Collective."""
+    return HmcRun if on_root(lambda: _has_trajectories(run_file)) else GenerateRun
 
 
 def _has_trajectories(run_file: Path) -> bool:

@@ -12,10 +12,10 @@ from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
 from ..ground.parallel import broadcast, on_root
 from ..run_files import GlassRun
-from ..run_files.writing import model_to_toml
 from ..runs.folder_lock import FolderLock
+from ..runs.given_run import given_run
 from ..runs.reporting import Step, StepReporter
-from ..runs.setup import load_run, make_output_folder, require_memory, set_threads
+from ..runs.setup import make_output_folder, require_memory, set_threads
 from ..runs.stopping import StopRequest
 from .files import RESULTS, checkpoints, load_last_checkpoint, write_checkpoint, write_results
 from .observables import LogarithmicBins, measure
@@ -64,14 +64,7 @@ def run(
     FileError, ChecksumError, OutOfMemory, NumericError
         A file is damaged or cannot be written; memory is short; a sum is not finite.
     """
-    if isinstance(run, GlassRun):
-        model, text = run, model_to_toml(run)
-    elif isinstance(run, str | PathLike):
-        model, text = load_run(Path(run), GlassRun)
-    else:
-        raise BadArgument(
-            f"run: expected the path of a run file or a trellis.run_files.GlassRun, found {run!r}"
-        )
+    model, text, _ = given_run(run, GlassRun)
     stop = StopRequest()
     with StepReporter(on_progress, stop) as output:
         return _Simulation(model, text, output, stop).run_all(resume)

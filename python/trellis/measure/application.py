@@ -11,9 +11,8 @@ from typing import Any
 from ..ground.errors import BadArgument, RunFileError
 from ..run_files import MeasureRun
 from ..run_files.loading import line_of
-from ..run_files.writing import model_to_toml
+from ..runs.given_run import given_run
 from ..runs.reporting import Step, StepReporter
-from ..runs.setup import load_run
 from ..runs.stopping import StopRequest
 from .configuration_files import between
 from .course import measure_run
@@ -64,16 +63,7 @@ def run(
     FileError, ChecksumError, OutOfMemory, NotConverged
         A file is damaged or cannot be written; memory is short; a solve has not reached its tolerance.
     """
-    path = None
-    if isinstance(run, MeasureRun):
-        model, text = run, model_to_toml(run)
-    elif isinstance(run, str | PathLike):
-        path = Path(run)
-        model, text = load_run(path, MeasureRun)
-    else:
-        raise BadArgument(
-            f"run: expected the path of a run file or a trellis.run_files.MeasureRun, found {run!r}"
-        )
+    model, text, path = given_run(run, MeasureRun)
     model = model.model_copy(update={"configurations": between(model.configurations, first, last)})
     stop = StopRequest()
     try:
