@@ -22,6 +22,8 @@ class GaugeField {
                       Precision precision = Precision::double_precision);
   /// Makes unit links in the storage of another field.
   static GaugeField like(const GaugeField& U);
+  /// Makes a field of zeros in the storage of another one.
+  static GaugeField zeros_like(const GaugeField& U);
   /// Returns the same links on another backend.
   GaugeField on(Backend backend, int lanes = 0) const;
   GaugeField(const GaugeField& other);
@@ -66,6 +68,15 @@ class GaugeField {
   static constexpr int halo_width = 2;  ///< of all fields that kernels combine; a Naik term asks for 3
 
  private:
+  /// It has memory that is zero.
+  struct Zeros {
+    LatticePtr lattice;
+    int lanes, halo;
+    Backend backend;
+    Precision precision;
+  };
+  explicit GaugeField(Zeros storage);
+  void set_unit();
   template <class Real>
   Real* element(int block, int lane, int mu) const;
   size_t offset_on_gpu(int block, int mu, int real) const;

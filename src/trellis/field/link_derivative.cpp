@@ -4,7 +4,9 @@
 
 namespace trellis {
 
-LinkDerivative::LinkDerivative(const GaugeField& U) : storage_(GaugeField::like(U)) { set_zero(); }
+LinkDerivative::LinkDerivative(const GaugeField& U) : storage_(GaugeField::zeros_like(U)) {
+  storage_.halo_is_stale();
+}
 
 void LinkDerivative::set_zero() { storage_.set_zero(); }
 

@@ -29,12 +29,7 @@ double asqtad_long_coefficient(double u0) {
 namespace {
 /// A field with four slots that hold links in one direction. Zero.
 GaugeField empty_like(const GaugeField& U) {
-  GaugeField field = GaugeField::like(U);
-  for (int slot = 0; slot < Nd; ++slot) {
-    const LinkAxpyCall call{{field.raw(), slot}, {U.raw(), 0}, U.tables(), 0.0, 0.0};
-    dispatch_gauge(
-        U, [&]<class Layout, class Storage>() { launch_link_axpy<Layout, Storage>(call, inner_sites(U)); });
-  }
+  GaugeField field = GaugeField::zeros_like(U);
   field.halo_is_stale();
   return field;
 }

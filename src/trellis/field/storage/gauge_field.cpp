@@ -3,7 +3,10 @@
 #include <vector>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/launches.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/link_dispatch.hpp"
+#include "trellis/kernels/gauge/link_fields.hpp"
 #include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
@@ -18,32 +21,35 @@ decltype(auto) with_real(Precision precision, F&& f) {
 }
 }  // namespace
 
-GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo, Backend backend, Precision precision)
-    : lattice_{std::move(lattice)}, precision_{precision} {
-  TRELLIS_REQUIRE(precision == Precision::double_precision ||
-                      (precision == Precision::single_precision && backend == Backend::cpu),
+GaugeField::GaugeField(Zeros storage) : lattice_{std::move(storage.lattice)}, precision_{storage.precision} {
+  const Backend backend = storage.backend;
+  TRELLIS_REQUIRE(precision_ == Precision::double_precision ||
+                      (precision_ == Precision::single_precision && backend == Backend::cpu),
                   "gauge fields are in double, on the CPU also in single precision; not in ",
-                  name_of(precision), " on the backend ", name_of(backend));
+                  name_of(precision_), " on the backend ", name_of(backend));
   require_even_parts(geometry(), "a gauge field");
   require_periodic(geometry(), "a gauge field");
-  if (backend != Backend::cpu) lanes = 1;
-  if (lanes == 0) lanes = default_lanes(precision);
-  layout_ = lattice_->extended_layout(lanes, halo);
-  tables_ = lattice_->gauge_tables(lanes, halo, backend);
+  const int lanes = lanes_of_launches(backend, precision_, storage.lanes);
+  layout_ = lattice_->extended_layout(lanes, storage.halo);
+  tables_ = lattice_->gauge_tables(lanes, storage.halo, backend);
   memory_ = Memory(
-      size_t(tables_->stored_blocks()) * site_reals * size_t(layout_->lanes()) * element_bytes(precision),
+      size_t(tables_->stored_blocks()) * site_reals * size_t(layout_->lanes()) * element_bytes(precision_),
       backend);
-  valid_layers_ = halo;
-  if (backend == Backend::cuda) {
-    std::vector<double> unit(memory_.bytes() / sizeof(double), 0.0);
-    for (int block = 0; block < layout_->blocks(); ++block)
-      for (int mu = 0; mu < Nd; ++mu)
-        for (int i = 0; i < Nc; ++i) unit[offset_on_gpu(block, mu, 8 * i)] = 1.0;
-    memory_.copy_from_host(unit.data(), memory_.bytes());
-    return;
-  }
+  valid_layers_ = storage.halo;
+}
+
+GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo, Backend backend, Precision precision)
+    : GaugeField(Zeros{std::move(lattice), lanes, halo, backend, precision}) {
+  set_unit();
+}
+
+void GaugeField::set_unit() {
+  if (backend() == Backend::cuda)
+    return dispatch_links(*tables_, [&]<class Layout, class Storage>() {
+      launch_unit_links<Layout, Storage>(raw(), SiteRange(layout_->blocks()));
+    });
   const size_t W = size_t(layout_->lanes());
-  with_real(precision, [&](auto zero) {
+  with_real(precision_, [&](auto zero) {
     using Real = decltype(zero);
     for_each_index(layout_->blocks(), [&](int block) {
       for (int mu = 0; mu < Nd; ++mu)
@@ -64,6 +70,10 @@ GaugeField::GaugeField(const GaugeField& other)
 
 GaugeField GaugeField::like(const GaugeField& U) {
   return GaugeField(U.lattice_, U.lanes(), U.layout_->width(), U.backend(), U.precision_);
+}
+
+GaugeField GaugeField::zeros_like(const GaugeField& U) {
+  return GaugeField(Zeros{U.lattice_, U.lanes(), U.layout_->width(), U.backend(), U.precision_});
 }
 
 GaugeField GaugeField::on(Backend backend, int lanes) const {

@@ -37,6 +37,23 @@ class RandomLinks {
   Gauge U_;
 };
 
+/// Makes all links of a site 1.
+template <class Layout, class Storage>
+class UnitLinks {
+ public:
+  using Array = SiteArray<Layout, Storage, 18>;
+  using Real = typename Array::Real;
+  explicit UnitLinks(const RawField& links) : links_{links} {}
+  TRELLIS_SITE_FN void operator()(int block) const {
+    Real link[18];
+    for (int k = 0; k < 18; ++k) link[k] = Real(k % 8 == 0 ? 1.0 : 0.0);
+    for (int mu = 0; mu < 4; ++mu) links_.store(block, mu, link);
+  }
+
+ private:
+  Array links_;
+};
+
 /// Does Gram-Schmidt on all links, about 4 * 136 flop a site.
 template <class Layout, class Storage>
 class ReunitariseLinks {
@@ -59,6 +76,8 @@ inline constexpr KernelCost reunitarise_cost{4 * 136, 2 * 72 * 8};
 
 template <class Layout, class Storage>
 void launch_random_links(const RandomLinksCall& call, const SiteRange& inner_blocks);
+template <class Layout, class Storage>
+void launch_unit_links(const RawField& links, const SiteRange& blocks);
 template <class Layout, class Storage>
 void launch_reunitarise(const GaugeCall& call, const SiteRange& inner_blocks);
 

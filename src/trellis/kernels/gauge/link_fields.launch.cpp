@@ -14,6 +14,12 @@ void launch_random_links(const RandomLinksCall& call, const SiteRange& inner_blo
 }
 
 template <class Layout, class Storage>
+void launch_unit_links(const RawField& links, const SiteRange& blocks) {
+  const UnitLinks<Layout, Storage> kernel(links);
+  launch::for_each_site(blocks, kernel);
+}
+
+template <class Layout, class Storage>
 void launch_reunitarise(const GaugeCall& call, const SiteRange& inner_blocks) {
   const ReunitariseLinks<Layout, Storage> kernel(call);
   launch::for_each_site(inner_blocks, kernel);
@@ -21,6 +27,7 @@ void launch_reunitarise(const GaugeCall& call, const SiteRange& inner_blocks) {
 
 template void launch_random_links<InstantiatedLayout, InstantiatedStorage>(const RandomLinksCall&,
                                                                            const SiteRange&);
+template void launch_unit_links<InstantiatedLayout, InstantiatedStorage>(const RawField&, const SiteRange&);
 template void launch_reunitarise<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, const SiteRange&);
 
 }  // namespace trellis
