@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "trellis/algebra/arc_tangent.hpp"
 #include "trellis/algebra/lane_math.hpp"
 
 namespace trellis {
@@ -102,6 +103,21 @@ TEST(LaneMath, sine_and_cosine_of_full_turns_are_within_2_ulp) {
   EXPECT_EQ(sin_cos_2pi(0.5).cos, -1.0);
   EXPECT_EQ(sin_cos_2pi(-0.25).sin, -1.0);
   RecordProperty("worst_ulp", std::to_string(worst));
+}
+
+TEST(LaneMath, angles_in_the_plane) {
+  double worst = 0;
+  const std::vector<double> points = sample(-1, 1, 200000);
+  for (size_t i = 0; i + 1 < points.size(); ++i) {
+    const double scale = i % 3 == 0 ? 1e-9 : 1, y = scale * points[i], x = points[i + 1];
+    worst = std::max(worst, error_in_ulp(arc_tangent(y, x), std::atan2((long double)(y), (long double)(x))));
+  }
+  EXPECT_LT(worst, 2.5);
+  EXPECT_EQ(arc_tangent(0.0, 1.0), 0.0);
+  EXPECT_EQ(arc_tangent(1.0, 0.0), 1.5707963267948966);
+  EXPECT_EQ(arc_tangent(0.0, -1.0), 3.1415926535897931);
+  EXPECT_EQ(arc_tangent(-1.0, 0.0), -1.5707963267948966);
+  EXPECT_EQ(arc_tangent(0.0, 0.0), 0.0);
 }
 
 /// Compares the bits of f on blocks of W numbers with those of f on single numbers.

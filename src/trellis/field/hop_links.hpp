@@ -30,7 +30,7 @@ class HopLinks {
   HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = {}, int lanes = 0,
            int back_distance = 0);
   /// Takes the links of another field. What they are is not checked again: updates keep links in SU(3).
-  /// @pre the same lattice; not 16-bit storage with scales or a GPU
+  /// @pre the same lattice; not 16-bit storage with scales
   /// @throws BadArgument: links that are not finite in 16 bits, or rows longer than 1 in fixed point
   void refill(const GaugeField& U);
 
@@ -47,6 +47,7 @@ class HopLinks {
 
  private:
   void fill(const GaugeField& U);
+  void fill_by_kernel(const GaugeField& U);
   template <class Element>
   void fill_blocks(const GaugeField& U);
   int slots() const { return back_distance_ != 0 ? 2 * Nd : Nd; }

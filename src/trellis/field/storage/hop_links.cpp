@@ -7,66 +7,33 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/gpu.hpp"
+#include "trellis/device/site_range.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/link_compression.hpp"
 #include "trellis/field/link_dispatch.hpp"
+#include "trellis/kernels/gauge/hop_link_copy.hpp"
+#include "trellis/kernels/gauge/link_checks.hpp"
 #include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
 
 namespace {
-/// The larger of a (a number) and x; infinity where x is not a number.
-double larger(double a, double x) { return std::isnan(x) ? HUGE_VAL : std::max(a, x); }
-
-/// Returns the deviation of U U^dagger from 1.
-double unitarity_violation(const Link& U) {
-  double worst = 0;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      std::complex<double> s = i == j ? -1.0 : 0.0;
-      for (int k = 0; k < 3; ++k) s += U[3 * i + k] * std::conj(U[3 * j + k]);
-      worst = larger(worst, std::abs(s));
-    }
-  return worst;
-}
-
-double violation(const Link& U) {
-  double worst = unitarity_violation(U);
-  for (int j = 0; j < 3; ++j) {
-    const int k = (j + 1) % 3, l = (j + 2) % 3;
-    worst = larger(worst, std::abs(U[6 + j] - std::conj(U[k] * U[3 + l] - U[l] * U[3 + k])));
-  }
-  return worst;
-}
-
-/// Largest value of f(link) over all links; infinity where one is not a number.
-template <class F>
-double largest_over_links(const GaugeField& U, const F& f) {
-  const auto& inner = U.layout().inner();
-  std::vector<double> worst(inner.size(), 0.0);
-  for_each_index(int(inner.size()), [&](int i) {
-    for (int lane = 0; lane < U.lanes(); ++lane)
-      for (int mu = 0; mu < Nd; ++mu)
-        worst[i] = larger(worst[i], f(U.link(U.layout().coord(inner[i], lane), mu)));
-  });
-  double w = 0;
-  for (const double x : worst) w = std::max(w, x);
-  return U.lattice().communicator().maximum(w);
-}
-
-/// Of the rows and columns of a link. Divided by it, a product of 16-bit integers stays within 32 bits
-/// (algebra/fixed_point.hpp).
-double largest_length(const Link& U) {
+/// The largest number that the check looks at, of all links of all ranks; infinity where a link is not
+/// finite. Collective.
+double largest_over_links(const GaugeField& U, LinkCheck check) {
+  require_double(U.precision());
   double largest = 0;
-  for (int i = 0; i < 3; ++i) {
-    double row = 0, column = 0;
-    for (int j = 0; j < 3; ++j) {
-      row += std::norm(U[3 * i + j]);
-      column += std::norm(U[3 * j + i]);
-    }
-    largest = larger(larger(largest, row), column);
-  }
-  return std::sqrt(largest);
+  dispatch_links(U.site_tables(), [&]<class Layout, class Storage>() {
+    largest = launch_link_checks<Layout, Storage>(U.raw(), check, U.site_tables().inner());
+  });
+  return std::sqrt(U.lattice().communicator().maximum(largest));
+}
+
+/// Of the rows and columns of a link (view/link_reals.hpp).
+double largest_length(const Link& U) {
+  ColorMatrix<double> matrix;
+  for (size_t k = 0; k < 9; ++k) matrix.e[k / 3][k % 3] = {U[k].real(), U[k].imag()};
+  return std::sqrt(largest_length2(matrix));
 }
 
 /// Rows and columns of links in fixed point without scales may be longer than 1 by this, and no more: sums of
@@ -76,21 +43,15 @@ constexpr double length_tolerance = 1e-5;
 /// The largest length of a row or column, which 16-bit links have to know. @throw BadArgument if one is not
 /// finite
 double largest_finite_length(const GaugeField& U) {
-  const double largest = largest_over_links(U, largest_length);
+  const double largest = largest_over_links(U, LinkCheck::length);
   if (!std::isfinite(largest))
     throw BadArgument("links hold a NaN or infinity: they cannot be stored in 16 bits");
   return largest;
 }
 }  // namespace
 
-double largest_su3_violation(const GaugeField& U) {
-  if (U.backend() == Backend::cuda) return largest_su3_violation(U.on(Backend::cpu));
-  return largest_over_links(U, violation);
-}
-double largest_u3_violation(const GaugeField& U) {
-  if (U.backend() == Backend::cuda) return largest_u3_violation(U.on(Backend::cpu));
-  return largest_over_links(U, unitarity_violation);
-}
+double largest_su3_violation(const GaugeField& U) { return largest_over_links(U, LinkCheck::su3); }
+double largest_u3_violation(const GaugeField& U) { return largest_over_links(U, LinkCheck::u3); }
 
 int link_reals_of(const GaugeField& U) {
   const double violation = largest_su3_violation(U);
@@ -107,9 +68,10 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
       link_reals_{link_reals},
       back_distance_{backend == Backend::cpu ? back_distance : 0} {
   require_all_directions(lattice_->geometry(), "a quark operator");
-  if (backend == Backend::cuda) cuda::require_gpu();  // before the work on the host
+  if (backend == Backend::cuda) cuda::require_gpu();  // before the links are copied there
   std::optional<GaugeField> image;
-  if (links.backend() == Backend::cuda) image = links.on(Backend::cpu);
+  if ((links.backend() == Backend::cuda) != (backend == Backend::cuda))
+    image = links.on(backend == Backend::cuda ? backend : Backend::cpu);
   const GaugeField& U = image ? *image : links;
   require_link_reals(link_reals);
   TRELLIS_REQUIRE(has_link_storage(precision, link_reals),
@@ -135,13 +97,9 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
   scale_bytes_ = largest > 1.0 + length_tolerance
                      ? (sites * slots() * trellis::scale_bytes(precision) + 63) / 64 * 64
                      : 0;
-  memory_ = Memory(2 * (data_bytes_ + scale_bytes_));
+  memory_ =
+      Memory(2 * (data_bytes_ + scale_bytes_), backend == Backend::gpu_emulated ? Backend::cpu : backend);
   fill(U);
-  if (backend == Backend::cuda) {  // built on the host in the GPU layout
-    Memory on_device(memory_.bytes(), backend);
-    on_device.copy_from_host(memory_.data(), memory_.bytes());
-    memory_ = std::move(on_device);
-  }
 }
 
 RawField HopLinks::raw(int parity) const {
@@ -241,9 +199,9 @@ void HopLinks::fill_blocks(const GaugeField& U) {
 
 void HopLinks::refill(const GaugeField& U) {
   TRELLIS_REQUIRE(U.lattice_ptr() == lattice_, "the links live on another lattice");
-  TRELLIS_REQUIRE(backend_ != Backend::cuda && scale_bytes_ == 0,
-                  "links on a GPU or with scales are not refilled: build them anew");
-  if (U.backend() == Backend::cuda) return refill(U.on(Backend::cpu));
+  TRELLIS_REQUIRE(scale_bytes_ == 0, "links with scales are not refilled: build them anew");
+  if ((U.backend() == Backend::cuda) != (backend_ == Backend::cuda))
+    return refill(U.on(backend_ == Backend::cuda ? backend_ : Backend::cpu));
   const double largest = is_16_bit(precision_) ? largest_finite_length(U) : 0;
   if (precision_ == Precision::half_precision && link_reals_ != 8 && largest > 1.0 + length_tolerance)
     throw BadArgument(message("links with rows of length ", largest,
@@ -251,7 +209,22 @@ void HopLinks::refill(const GaugeField& U) {
   fill(U);
 }
 
+/// On a GPU. @pre U lies there, too
+void HopLinks::fill_by_kernel(const GaugeField& U) {
+  require_double(U.precision());
+  const SiteTablesPtr tables = lattice_->site_tables(layout_, backend_);
+  for (int parity = 0; parity < 2; ++parity) {
+    const HopLinkCopyCall call{U.raw(), raw(parity),
+                               tables->extended_blocks(U.site_tables().layout(), parity), link_reals_};
+    dispatch(backend_, precision_, 1, [&]<class Layout, class Storage>() {
+      if constexpr (std::is_same_v<Layout, CudaLayout>)
+        launch_hop_link_copy<Layout, Storage>(call, SiteRange(layout_->blocks()));
+    });
+  }
+}
+
 void HopLinks::fill(const GaugeField& U) {
+  if (backend_ == Backend::cuda) return fill_by_kernel(U);
   const int W = layout_->lanes(), n = link_reals_;
   const bool is_cpu = backend_ == Backend::cpu;
   if (is_cpu && precision_ != Precision::half_precision && n != 8) {
