@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
-#include "trellis/field/storage/on_host.hpp"
-#include "trellis/lattice/global_sites.hpp"
+#include "trellis/field/precision_dispatch.hpp"
+#include "trellis/kernels/source/normal_field.hpp"
 #include "trellis/solver/multi_shift_cg.hpp"
 
 namespace trellis {
@@ -18,28 +16,27 @@ namespace {
 constexpr double smallest_float_tolerance = 1e-11;
 
 void fill_normal(SpinorField& eta, const TrajectoryKey& key, RandomPurpose purpose, uint32_t id) {
-  TRELLIS_REQUIRE(id < 4096 && eta.rhs() <= 4096, "random field ", id, " with ", eta.rhs(), " vectors");
-  const RandomKey random_words = random_key(key.seed, key.stream);
-  const int W = eta.layout().lanes();
-  const double scale = std::sqrt(0.5);
-  const auto fill = [&](SpinorField& field) {
-    for (int parity = first_parity(field.subset()); parity <= last_parity(field.subset()); ++parity) {
-      const std::vector<int64_t> sites = global_sites(field.layout(), parity);
-      for_each_index(int(sites.size()), [&](int k) {
-        const SiteRandom<double> random(random_words, purpose, key.trajectory, uint64_t(sites[size_t(k)]));
-        std::vector<double> reals(size_t(eta.reals()));
-        for (int rhs = 0; rhs < eta.rhs(); ++rhs) {
-          for (int c = 0; c < eta.reals() / 2; ++c) {
-            const auto pair = random.gaussian_pair((id << 20) + (uint32_t(rhs) << 8) + uint32_t(c));
-            reals[size_t(2 * c)] = scale * pair[0];
-            reals[size_t(2 * c + 1)] = scale * pair[1];
-          }
-          field.set_site({parity, k / W, k % W}, rhs, reals.data());
-        }
-      });
-    }
-  };
-  on_host(eta, fill);
+  TRELLIS_REQUIRE(id < 4096 && eta.rhs() <= 4096 && eta.reals() % 2 == 0, "random field ", id, " with ",
+                  eta.rhs(), " vectors of ", eta.reals(), " reals");
+  TRELLIS_REQUIRE(eta.slices() == 1 && eta.precision() == Precision::double_precision,
+                  "random fields are drawn in double on four dimensions, not in ", name_of(eta.precision()),
+                  " with ", eta.slices(), " slices");
+  const Backend backend = eta.spec().backend;
+  const SiteTablesPtr tables = eta.lattice().site_tables(eta.layout_ptr(), backend);
+  NormalFieldCall call;
+  call.key = random_key(key.seed, key.stream);
+  call.purpose = purpose;
+  call.trajectory = key.trajectory;
+  call.first_draw = id << 20;
+  call.reals = eta.reals();
+  call.slots = eta.slots();
+  for (int parity = first_parity(eta.subset()); parity <= last_parity(eta.subset()); ++parity) {
+    call.out = eta.raw(parity);
+    call.sites = tables->global_sites(parity);
+    dispatch_double(backend, eta.layout().lanes(), [&]<class Layout, class Storage>() {
+      launch_normal_field<Layout, Storage>(call, SiteRange(eta.layout().blocks(parity)));
+    });
+  }
 }
 
 /// Counts the eigenvalues below x of the symmetric tridiagonal matrix (Sturm's count).
