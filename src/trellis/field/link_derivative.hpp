@@ -22,6 +22,7 @@ class LinkDerivative {
   Backend backend() const { return storage_.backend(); }
   Precision precision() const { return storage_.precision(); }
   bool is_stored_like(const GaugeField& U) const { return storage_.is_stored_like(U); }
+  const GaugeTables& site_tables() const { return storage_.site_tables(); }
   void set_zero();
   /// Adds a derivative that was formed on the host, for links that lie on a GPU.
   void add_from_host(const LinkDerivative& other);

@@ -15,27 +15,29 @@ namespace trellis {
 /// X_k = (M^dagger M + s_k)^-1 phi. Improved links: `far` gets the derivative with respect to the long links.
 class StaggeredLinkDerivative {
  public:
-  /// @pre the matrix is in double on the CPU
+  /// @pre the matrix is in double
   explicit StaggeredLinkDerivative(StaggeredMatrixPtr matrix);
 
   /// X[k]: even fields in double of the matrix's layout; coefficients[k] holds for all right-hand sides of
-  /// X[k]. far: needed for improved links, and null for naive ones. @pre G has the lanes of the fields
+  /// X[k]. far: needed for improved links, and null for naive ones. @pre G lies where the fields do and has
+  /// their lanes
   void add(LinkDerivative& G, LinkDerivative* far, const std::vector<const SpinorField*>& X,
            const std::vector<double>& coefficients) const;
   double flops(int rhs) const;  ///< of one add(), all ranks
   double bytes(int rhs) const;  ///< must-move, of one add(), all ranks
 
  private:
-  void add_sums(LinkDerivative& G, LinkDerivative* far, const std::vector<const SpinorField*>& X,
-                const std::vector<double>& coefficients) const;
-  void add_products(LinkDerivative& G, int distance, const SpinorField& Z,
-                    const std::vector<double>& c) const;
+  /// All right-hand sides in one field, Z on each parity, with their coefficients.
+  struct Gathered {
+    std::unique_ptr<SpinorField> even, odd;
+    std::vector<double> coefficients;
+    KernelTable<double> table;
+  };
+  void add_products(LinkDerivative& G, int distance, const Gathered& Z) const;
   VectorHalo& halo(int distance, int parity, int rhs) const;
-  const std::vector<int32_t>& targets(const LinkDerivative& G, int parity) const;
   StaggeredMatrixPtr matrix_;
   mutable std::map<std::array<int, 3>, std::unique_ptr<VectorHalo>> halos_;
-  mutable std::vector<int32_t> targets_[2];
-  mutable std::map<int, std::unique_ptr<SpinorField>> gathered_;
+  mutable std::map<int, Gathered> gathered_;
 };
 
 }  // namespace trellis

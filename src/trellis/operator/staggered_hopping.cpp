@@ -149,6 +149,21 @@ RawHopStencil StaggeredHopping::stencil(int distance, int parity) const {
           permutes ? links_->stencil(precision_, distance)->permutations() : nullptr};
 }
 
+RawHopStencil StaggeredHopping::raw_stencil(int distance, int parity) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return stencil(distance, parity);
+}
+
+SiteRange StaggeredHopping::inner_sites(int distance, int parity) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return site_range(stencil_tables(distance, parity).inner);
+}
+
+SiteRange StaggeredHopping::border_sites(int distance, int parity) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return site_range(stencil_tables(distance, parity).border);
+}
+
 HopPart StaggeredHopping::part(int distance, int parity, const PhaseTable& phases) const {
   const auto links = distance == 1 ? links_->near(precision_) : links_->far(precision_);
   HopPart part;

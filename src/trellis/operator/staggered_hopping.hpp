@@ -95,6 +95,11 @@ class StaggeredHopping {
   /// Makes tables for apply(): factors of the one-site hops, and of the three-site hops (improved links).
   HopTables make_tables(const HopFactors& near, const HopFactors& far) const;
 
+  /// The stencil of a distance and the sites of a parity, without and with ghosts, where kernels read them.
+  RawHopStencil raw_stencil(int distance, int parity) const;
+  SiteRange inner_sites(int distance, int parity) const;
+  SiteRange border_sites(int distance, int parity) const;
+
   const StaggeredLinksPtr& links() const { return links_; }
   const StaggeredPhases& phases() const { return phases_; }
   const HopTables& tables() const { return tables_; }

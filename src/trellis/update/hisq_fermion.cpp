@@ -27,6 +27,10 @@ const GaugeField& HisqSmearing::at(const GaugeField& U) {
   if (version() == before && hisq_) return thin;
   const PartTimer timer(costs()[Part::smearing]);
   hisq_ = std::make_unique<HisqLinks>(thin);
+  std::erase_if(links_, [&](const auto& entry) {
+    return entry.second->choice().backend != thin.backend() ||
+           entry.second->lattice_ptr() != thin.lattice_ptr();
+  });
   for (auto& [epsilon, links] : links_) links->update(hisq_->fat(epsilon), hisq_->long_field());
   const double flops = double(U.lattice().volume()) * (fat7_flops + asq_flops + long_links_cost.flops);
   costs()[Part::smearing].flops += flops;
@@ -59,7 +63,8 @@ StaggeredLinksPtr HisqSmearing::links(double epsilon) {
   auto& entry = links_[epsilon];
   if (!entry)
     entry = std::make_shared<StaggeredLinks>(hisq_->fat(epsilon), hisq_->long_field(),
-                                             hisq_long_coefficient(epsilon));
+                                             hisq_long_coefficient(epsilon), true,
+                                             KernelChoice{.backend = hisq_->long_field().backend()});
   return entry;
 }
 
@@ -82,7 +87,7 @@ HisqFermion::HisqFermion(std::shared_ptr<HisqSmearing> smearing, const Staggered
 
 void HisqFermion::set_links(const GaugeField&, int64_t version) {
   TRELLIS_REQUIRE(version == smearing_->version(), "HISQ links are those of their own smearing");
-  if (!has_links()) set_shared_links(smearing_->links(epsilon_));
+  set_shared_links(smearing_->links(epsilon_));
 }
 
 void HisqFermion::add_derivative(LinkDerivative&, const std::vector<const SpinorField*>& X,

@@ -16,7 +16,10 @@ void RationalMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
   fermion_->set_links(V, links()->version());
   SpinorField eta = fermion_->op()->make_field(params_.pseudofermions);
   set_normal(eta, key, params_.id);
-  if (!phi_) phi_ = std::make_unique<SpinorField>(SpinorField::like(eta));
+  if (!phi_ || phi_->spec() != eta.spec() || phi_->lattice_ptr() != eta.lattice_ptr()) {
+    x_.clear();
+    phi_ = std::make_unique<SpinorField>(SpinorField::like(eta));
+  }
   apply_rational(*phi_, x_, *fermion_, params_.heat_bath, eta, *this);
   drawn_action_ = norm2(eta);
   drawn_version_ = links()->version();

@@ -8,10 +8,10 @@ namespace trellis {
 
 void StaggeredSea::set_links(const GaugeField& V, int64_t version) {
   if (version == version_) return;
-  if (links_)
+  if (links_ && links_->choice().backend == V.backend() && links_->lattice_ptr() == V.lattice_ptr())
     links_->update(V);
   else
-    links_ = std::make_shared<StaggeredLinks>(V, KernelChoice{.link_reals = 12});
+    links_ = std::make_shared<StaggeredLinks>(V, KernelChoice{.link_reals = 12, .backend = V.backend()});
   version_ = version;
 }
 
@@ -21,6 +21,9 @@ StaggeredSquare::StaggeredSquare(const char* action, const StaggeredPhases& phas
 }
 
 void StaggeredSquare::set_shared_links(const StaggeredLinksPtr& links) {
+  if (links == links_) return;
+  links_ = links;
+  converted_.clear();
   const auto matrix = std::make_shared<StaggeredMatrix>(links, phases_, mass_);
   schur_ = std::make_shared<StaggeredSchur>(matrix);
   derivative_ = std::make_unique<StaggeredLinkDerivative>(matrix);
@@ -48,7 +51,7 @@ StaggeredFermion::StaggeredFermion(std::shared_ptr<StaggeredSea> sea, const Stag
 
 void StaggeredFermion::set_links(const GaugeField& V, int64_t version) {
   sea_->set_links(V, version);
-  if (!has_links()) set_shared_links(sea_->links());
+  set_shared_links(sea_->links());
 }
 
 void StaggeredFermion::add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,

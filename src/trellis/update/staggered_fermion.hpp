@@ -8,7 +8,7 @@
 
 namespace trellis {
 
-/// It holds the operator's links, which all flavours on the same smeared links share.
+/// It holds the operator's links, which all flavours on the same smeared links share, where these lie.
 class StaggeredSea {
  public:
   /// @pre the first call comes before any flavour is asked for its operator. Collective.
@@ -33,12 +33,14 @@ class StaggeredSquare : public SquaredOperator {
 
  protected:
   bool has_links() const { return schur_ != nullptr; }
+  /// Links that were set before are not set again: they are updated in place.
   void set_shared_links(const StaggeredLinksPtr& links);
   StaggeredLinkDerivative& derivative();
 
  private:
   StaggeredPhases phases_;
   double mass_;
+  StaggeredLinksPtr links_;
   std::shared_ptr<StaggeredSchur> schur_;
   std::unique_ptr<StaggeredLinkDerivative> derivative_;
   std::map<Precision, LinearOperatorPtr> converted_;
