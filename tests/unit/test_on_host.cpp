@@ -40,17 +40,6 @@ TEST(OnHost, works_in_place_where_the_host_reaches_the_field) {
   EXPECT_EQ(host_transfers().bytes, before.bytes);
 }
 
-TEST(OnHost, sums_of_derivatives_are_formed_in_place) {
-  const GaugeField U(make_lattice({4, 4, 4, 4}));
-  LinkDerivative G(U);
-  const LinkDerivative* seen = nullptr;
-  add_on_host(G, U.lattice_ptr(), U.lanes(), [&](LinkDerivative& sum) { seen = &sum; });
-  EXPECT_EQ(seen, &G);
-  HostDerivative steps;
-  steps.begin(U, U);
-  EXPECT_EQ(&steps.sum(G), &G);
-}
-
 TEST(OnHost, refuses_memory_that_it_does_not_reach) {
   EXPECT_NO_THROW(require_host(Backend::cpu, "this works on the CPU"));
   EXPECT_THROW(require_host(Backend::cuda, "this works on the CPU"), BadArgument);

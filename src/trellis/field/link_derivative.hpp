@@ -24,8 +24,6 @@ class LinkDerivative {
   bool is_stored_like(const GaugeField& U) const { return storage_.is_stored_like(U); }
   const GaugeTables& site_tables() const { return storage_.site_tables(); }
   void set_zero();
-  /// Adds a derivative that was formed on the host, for links that lie on a GPU.
-  void add_from_host(const LinkDerivative& other);
 
   /// Returns the matrix at local coordinates (slow: for tests).
   Link matrix(const Coord& local, int mu) const { return storage_.link(local, mu); }

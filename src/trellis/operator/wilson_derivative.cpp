@@ -3,13 +3,13 @@
 #include "trellis/algebra/gamma.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/site_range.hpp"
-#include "trellis/field/storage/host_dispatch.hpp"
+#include "trellis/field/link_dispatch.hpp"
 #include "trellis/kernels/dirac/wilson_derivative.hpp"
 
 namespace trellis {
 
 namespace {
-constexpr int pair_slots = 3, insertion_slots = 8;  // of 24 and of 9 reals: 72 a site, like four links
+constexpr int pair_slots = 3, insertion_slots = 6;  // of 24 and of 12 reals: 72 a site, like four links
 
 void set_clover(CloverInsertionCall& call, const WilsonParams& params, double factor) {
   for (int mu = 0; mu < Nd; ++mu)
@@ -27,12 +27,7 @@ void set_clover(CloverInsertionCall& call, const WilsonParams& params, double fa
 }  // namespace
 
 void WilsonLinkDerivative::begin(const GaugeField& V) {
-  on_host(V, [&](const GaugeField& links) { begin_on_host(links); });
-  host_sum_.begin(V, *V_);
-}
-
-void WilsonLinkDerivative::begin_on_host(const GaugeField& V) {
-  const bool is_new = !V_ || V_->lattice_ptr() != V.lattice_ptr() || V_->lanes() != V.lanes();
+  const bool is_new = !V_ || V_->lattice_ptr() != V.lattice_ptr() || !V_->is_stored_like(V);
   V_ = V;
   if (is_new) {
     pair_.emplace(V);
@@ -42,53 +37,55 @@ void WilsonLinkDerivative::begin_on_host(const GaugeField& V) {
   if (params_.has_clover()) insertion_->set_zero();
 }
 
+/// Weights go where kernels read them once for all forces.
 void WilsonLinkDerivative::make_tables() {
+  require_double(V_->precision());
   const ExtendedLayout& layout = V_->layout();
   FieldSpec spec;
   spec.lanes = V_->lanes();
+  spec.backend = V_->backend();
   const SpinorField like(V_->lattice_ptr(), spec);
-  TRELLIS_REQUIRE(like.layout().lane_extents() == layout.lane_extents(), "lane splits differ");
-  even_odd_.assign(size_t(layout.blocks()), -1);
-  for (const int32_t block : layout.inner()) {
-    const SitePosition at = like.layout().position(layout.coord(block, 0));
-    even_odd_[size_t(block)] = at.block << 1 | at.parity;
-  }
-  for (int parity = 0; parity < 2; ++parity) {
-    targets_[parity].assign(size_t(like.layout().blocks()), 0);
-    for (const int32_t block : layout.inner())
-      if ((even_odd_[size_t(block)] & 1) == parity)
-        targets_[parity][size_t(even_odd_[size_t(block)] >> 1)] = block;
-  }
+  tables_ = V_->lattice().site_tables(like.layout_ptr(), V_->backend());
   const Geometry& g = V_->geometry();
-  const size_t W = size_t(V_->lanes());
-  weights_ = Memory(size_t(layout.blocks()) * 8 * W * sizeof(double));
-  double* w = static_cast<double*>(weights_.data());
+  const SiteStorage storage{V_->precision(), V_->backend(), V_->lanes(), layout.blocks(), 1, 8};
+  Memory weights(storage.bytes());
   for (const int32_t block : layout.inner())
-    for (size_t lane = 0; lane < W; ++lane) {
-      const Coord x = g.to_global(layout.coord(block, int(lane)));
+    for (int lane = 0; lane < V_->lanes(); ++lane) {
+      const Coord x = g.to_global(layout.coord(block, lane));
+      double reals[8];
       for (int mu = 0; mu < Nd; ++mu) {
         const std::complex<double> phase =
             x[mu] == V_->lattice().extents()[mu] - 1 ? params_.boundary[size_t(mu)] : 1.0;
         const std::complex<double> weight = -0.5 * (mu == 3 ? 1.0 : params_.nu / params_.xi0) * phase;
-        w[(size_t(block) * 8 + 2 * size_t(mu)) * W + lane] = weight.real();
-        w[(size_t(block) * 8 + 2 * size_t(mu) + 1) * W + lane] = weight.imag();
+        reals[2 * mu] = weight.real();
+        reals[2 * mu + 1] = weight.imag();
       }
+      storage.set(weights.data(), block, lane, 0, reals);
     }
+  weights_ = Memory(weights.bytes(), V_->backend());
+  weights_.copy_from_host(weights.data(), weights.bytes());
 }
 
-void WilsonLinkDerivative::add(LinkDerivative& derivative, const SpinorField& Y, const SpinorField& X,
-                               double c) {
-  LinkDerivative& G = host_sum_.sum(derivative);
+void WilsonLinkDerivative::require_alike(const LinkDerivative& G) const {
   TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
+  TRELLIS_REQUIRE(G.is_stored_like(*V_), "link derivative: G lies on ", name_of(G.backend()), " with ",
+                  G.lanes(), " lanes, the links on ", name_of(V_->backend()), " with ", V_->lanes());
+}
+
+void WilsonLinkDerivative::add(LinkDerivative& G, const SpinorField& Y, const SpinorField& X, double c) {
+  require_alike(G);
   TRELLIS_REQUIRE(X.spec() == Y.spec() && X.subset() == Subset::full && X.reals() == 24 &&
-                      X.precision() == Precision::double_precision && X.layout().lanes() == V_->lanes(),
-                  "link derivative: spinors are full, in double, with the lanes of the links");
+                      X.precision() == Precision::double_precision && X.layout().lanes() == V_->lanes() &&
+                      X.spec().backend == V_->backend(),
+                  "link derivative: spinors are full, in double, with the lanes of the links and where "
+                  "these lie");
   const RawField pair{pair_->raw().data, nullptr, pair_slots};
-  const SiteRange inner(V_->layout().inner());
+  const SiteRange inner = V_->site_tables().inner();
   for (int rhs = 0; rhs < X.rhs(); ++rhs) {
     for (int parity = 0; parity < 2; ++parity) {
-      const SpinorPairCall call{X.raw(parity), Y.raw(parity), rhs, targets_[parity].data(), pair};
-      dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
+      const SpinorPairCall call{X.raw(parity), Y.raw(parity), rhs,
+                                tables_->extended_blocks(V_->site_tables().layout(), parity), pair};
+      dispatch_links(V_->site_tables(), [&]<class Layout, class Storage>() {
         launch_spinor_pair<Layout, Storage>(call, SiteRange(X.layout().blocks()));
       });
     }
@@ -100,7 +97,7 @@ void WilsonLinkDerivative::add(LinkDerivative& derivative, const SpinorField& Y,
     call.weights = {weights_.data(), nullptr, 1};
     call.tables = V_->tables();
     call.coefficient = c;
-    dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
+    dispatch_links(V_->site_tables(), [&]<class Layout, class Storage>() {
       launch_wilson_derivative<Layout, Storage>(call, inner);
     });
     if (!params_.has_clover()) continue;
@@ -108,7 +105,7 @@ void WilsonLinkDerivative::add(LinkDerivative& derivative, const SpinorField& Y,
     clover.insertion = {insertion_->raw().data, nullptr, insertion_slots};
     clover.pair = pair;
     set_clover(clover, params_, c);
-    dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
+    dispatch_links(V_->site_tables(), [&]<class Layout, class Storage>() {
       launch_clover_insertion<Layout, Storage>(clover, inner);
     });
   }
@@ -118,24 +115,24 @@ void WilsonLinkDerivative::add(LinkDerivative& derivative, const SpinorField& Y,
 void WilsonLinkDerivative::add_log_determinant(const SpinorField& inverse, int parity, double c) {
   TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
   TRELLIS_REQUIRE(inverse.reals() == 72 && inverse.precision() == Precision::double_precision &&
-                      inverse.layout().lanes() == V_->lanes(),
-                  "link derivative: an inverse clover term in double with the lanes of the links");
+                      inverse.layout().lanes() == V_->lanes() && inverse.spec().backend == V_->backend(),
+                  "link derivative: an inverse clover term in double with the lanes of the links and where "
+                  "these lie");
   if (!params_.has_clover()) return;
   CloverInsertionCall call;
   call.insertion = {insertion_->raw().data, nullptr, insertion_slots};
   call.inverse = inverse.raw(parity);
-  call.even_odd = even_odd_.data();
+  call.even_odd = tables_->even_odd_blocks(V_->site_tables().layout());
   call.parity = parity;
   set_clover(call, params_, c);
-  dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
-    launch_clover_insertion<Layout, Storage>(call, SiteRange(V_->layout().inner()));
+  dispatch_links(V_->site_tables(), [&]<class Layout, class Storage>() {
+    launch_clover_insertion<Layout, Storage>(call, V_->site_tables().inner());
   });
 }
 
-void WilsonLinkDerivative::finish(LinkDerivative& derivative) {
-  TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
-  if (params_.has_clover()) add_clover_part(host_sum_.sum(derivative));
-  host_sum_.finish(derivative);
+void WilsonLinkDerivative::finish(LinkDerivative& G) {
+  require_alike(G);
+  if (params_.has_clover()) add_clover_part(G);
 }
 
 void WilsonLinkDerivative::add_clover_part(LinkDerivative& G) {
@@ -144,8 +141,8 @@ void WilsonLinkDerivative::add_clover_part(LinkDerivative& G) {
   insertion_->update_halo(1);
   const CloverDerivativeCall call{
       {V_->raw(), V_->tables()}, G.raw(), {insertion_->raw().data, nullptr, insertion_slots}};
-  dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
-    launch_clover_derivative<Layout, Storage>(call, SiteRange(V_->layout().inner()));
+  dispatch_links(V_->site_tables(), [&]<class Layout, class Storage>() {
+    launch_clover_derivative<Layout, Storage>(call, V_->site_tables().inner());
   });
   G.halo_is_stale();
 }

@@ -2,9 +2,9 @@
 /// The derivative of the Wilson-clover operator by its links, as bilinear forms Re Y^dagger D X and log det A
 /// (kernels/dirac/wilson_derivative.hpp).
 #include <optional>
-#include <vector>
 
-#include "trellis/field/storage/on_host.hpp"
+#include "trellis/field/link_derivative.hpp"
+#include "trellis/field/spinor_field.hpp"
 #include "trellis/operator/wilson_params.hpp"
 
 namespace trellis {
@@ -13,11 +13,10 @@ class WilsonLinkDerivative {
  public:
   explicit WilsonLinkDerivative(const WilsonParams& params) : params_{params} {}
 
-  /// Begins a sum for these links; for links on a GPU the host forms it, and finish() adds it. Collective, as
-  /// all below.
+  /// Begins a sum for these links. All fields that follow lie where they do. Collective, as all below.
   void begin(const GaugeField& V);
   /// G += c times the derivative of Re Y^dagger D X, summed over right-hand sides; the clover part is kept
-  /// until finish(). @pre X, Y full, in double on the CPU, with V's lanes
+  /// until finish(). @pre X, Y full, in double, with V's lanes
   void add(LinkDerivative& G, const SpinorField& Y, const SpinorField& X, double c);
   /// Adds c times the derivative of log det A over the sites of one parity; A^-1 is that of clover_inverse().
   void add_log_determinant(const SpinorField& inverse, int parity, double c);
@@ -28,15 +27,14 @@ class WilsonLinkDerivative {
   double bytes(int rhs) const;  ///< must-move, per site: likewise
 
  private:
-  void begin_on_host(const GaugeField& V);
   void make_tables();
+  void require_alike(const LinkDerivative& G) const;
   void add_clover_part(LinkDerivative& G);
   WilsonParams params_;
   std::optional<GaugeField> V_;
   std::optional<LinkDerivative> pair_, insertion_;
-  HostDerivative host_sum_;  ///< since begin()
+  SiteTablesPtr tables_;
   Memory weights_;
-  std::vector<int32_t> targets_[2], even_odd_;
 };
 
 }  // namespace trellis

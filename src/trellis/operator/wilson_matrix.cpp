@@ -19,6 +19,7 @@ void check(const WilsonParams& p) {
 std::shared_ptr<const SpinorField> in_storage(const SpinorField& clover, const HoppingTerm& hop) {
   FieldSpec spec = hop.make_field(Subset::full, 1).spec();
   spec.reals = 72;
+  if (spec == clover.spec()) return std::make_shared<SpinorField>(clover);
   auto result = std::make_shared<SpinorField>(clover.lattice_ptr(), spec);
   convert(*result, clover);
   return result;

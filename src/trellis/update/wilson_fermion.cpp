@@ -14,7 +14,7 @@ constexpr int odd = 1;
 void WilsonFermion::set_links(const GaugeField& V, int64_t version) {
   if (version == version_) return;
   V_ = std::make_unique<GaugeField>(V);
-  matrix_ = std::make_shared<WilsonMatrix>(V, params_, KernelChoice{});
+  matrix_ = std::make_shared<WilsonMatrix>(V, params_, KernelChoice{.backend = V.backend()});
   schur_ = std::make_shared<WilsonSchur>(matrix_, SchurForm::asymmetric);
   normal_ = std::make_shared<NormalOperator>(schur_);
   converted_.clear();

@@ -23,7 +23,6 @@ namespace detail {
 bool is_on_host(const Memory& memory) { return memory.backend() != Backend::cuda; }
 bool is_on_host(const SpinorField& field) { return field.spec().backend != Backend::cuda; }
 bool is_on_host(const GaugeField& U) { return U.backend() != Backend::cuda; }
-bool is_on_host(const LinkDerivative& G) { return G.backend() != Backend::cuda; }
 
 Memory image_on_host(const Memory& memory) {
   count_transfer(memory.bytes());
@@ -46,21 +45,7 @@ void copy_back(SpinorField& field, const SpinorField& image) {
   count_transfer(field.bytes());
   field.copy_from_host(image);
 }
-
-void add_sum_of_host(LinkDerivative& target, const LinkDerivative& sum) {
-  for (int way = 0; way < 2; ++way) count_transfer(link_bytes(target.lattice()));  // it is read, too
-  target.add_from_host(sum);
-}
 }  // namespace detail
-
-void HostDerivative::begin(const GaugeField& V, const GaugeField& on_host) {
-  sum_.reset();
-  if (!detail::is_on_host(V)) sum_.emplace(on_host);
-}
-
-void HostDerivative::finish(LinkDerivative& target) const {
-  if (sum_) detail::add_sum_of_host(target, *sum_);
-}
 
 void require_readable(const Memory& memory, const char* text) {
   if (!detail::is_on_host(memory)) throw NotAvailable(text);

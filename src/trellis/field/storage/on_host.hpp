@@ -1,11 +1,10 @@
 #pragma once
 /// Work that only the host does, on a field itself where the host reaches it, else on an image of it.
 #include <cstdint>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
-#include "trellis/field/link_derivative.hpp"
+#include "trellis/field/gauge_field.hpp"
 #include "trellis/field/spinor_field.hpp"
 
 namespace trellis {
@@ -20,12 +19,10 @@ namespace detail {
 bool is_on_host(const Memory& memory);
 bool is_on_host(const SpinorField& field);
 bool is_on_host(const GaugeField& U);
-bool is_on_host(const LinkDerivative& G);
 Memory image_on_host(const Memory& memory);
 SpinorField image_on_host(const SpinorField& field);
 GaugeField image_on_host(const GaugeField& U);
 void copy_back(SpinorField& field, const SpinorField& image);
-void add_sum_of_host(LinkDerivative& target, const LinkDerivative& sum);
 }  // namespace detail
 
 /// f(field) with a field, or memory, that the host can read, site by site. Where f does not take a constant
@@ -45,27 +42,6 @@ auto on_host(Field& field, F&& f) {
     detail::copy_back(field, image);
   }
 }
-
-/// f(sum) with a derivative that the host can add to: the target itself, or a sum that is added to it.
-template <class F>
-void add_on_host(LinkDerivative& target, const LatticePtr& lattice, int lanes, F&& f) {
-  if (detail::is_on_host(target)) return f(target);
-  LinkDerivative sum{GaugeField(lattice, lanes)};
-  f(sum);
-  detail::add_sum_of_host(target, sum);
-}
-
-/// Does the same for a sum of many steps.
-class HostDerivative {
- public:
-  /// Begins a sum for the links V, of which `on_host` is V itself or the image on the host.
-  void begin(const GaugeField& V, const GaugeField& on_host);
-  LinkDerivative& sum(LinkDerivative& target) { return sum_ ? *sum_ : target; }
-  void finish(LinkDerivative& target) const;
-
- private:
-  std::optional<LinkDerivative> sum_;
-};
 
 /// Throws NotAvailable with this text for memory that the host does not reach.
 void require_readable(const Memory& memory, const char* text);

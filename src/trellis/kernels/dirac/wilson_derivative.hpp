@@ -9,7 +9,7 @@
 ///            Q the sum of the four leaves of the field strength.
 ///
 /// X, Y and B live in the order of the gauge field with its halo (72 reals a site: X, Y in two slots of 24;
-/// six planes of B in slots of 9).
+/// six planes of B, 9 reals each, in slots of 12).
 #include "trellis/algebra/spinor.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
@@ -29,7 +29,15 @@ class MovedArray {
         for (int i = 0; i < N; ++i) r[i] = permute(r[i], tables_.permutations + 16 * p.shift);
     }
   }
-  TRELLIS_SITE_FN void store(int block, int slot, const Real (&r)[N]) const { array_.store(block, slot, r); }
+  /// The first M of them.
+  template <int M>
+  TRELLIS_SITE_FN void load_first(Position p, int slot, Real (&r)[M]) const {
+    array_.load_part(p.block, slot, 0, r);
+    if constexpr (Layout::lanes > 1) {
+      if (p.shift != 0)
+        for (int i = 0; i < M; ++i) r[i] = permute(r[i], tables_.permutations + 16 * p.shift);
+    }
+  }
 
  private:
   Array array_;
@@ -158,7 +166,7 @@ struct CloverInsertionCall {
 template <class Layout, class Storage>
 class CloverInsertion {
  public:
-  using Array = SiteArray<Layout, Storage, 9>;
+  using Array = SiteArray<Layout, Storage, 12>;
   using Real = typename Array::Real;
   explicit CloverInsertion(const CloverInsertionCall& call)
       : call_{call}, B_{call.insertion}, pair_{call.pair}, inverse_{call.inverse} {}
@@ -184,9 +192,9 @@ class CloverInsertion {
     for (int mu = 0; mu < 4; ++mu)
       for (int nu = mu + 1; nu < 4; ++nu) {
         Real r[9];
-        B_.load(block, plane_index(mu, nu), r);
+        B_.load_part(block, plane_index(mu, nu), 0, r);
         add_antihermitian(r, Real(-0.5 * call_.coefficient[mu][nu] / 8), f(mu, nu));
-        B_.store(block, plane_index(mu, nu), r);
+        B_.store_part(block, plane_index(mu, nu), 0, r);
       }
   }
   using Gammas = double[2][2][2][2];
@@ -268,7 +276,7 @@ class CloverDerivative {
  private:
   TRELLIS_SITE_FN Matrix insertion(Position p, int mu, int nu) const {
     Real r[9];
-    B_.load(p, plane_index(mu < nu ? mu : nu, mu < nu ? nu : mu), r);
+    B_.load_first(p, plane_index(mu < nu ? mu : nu, mu < nu ? nu : mu), r);
     if (mu > nu)
       for (Real& x : r) x = -x;
     return antihermitian_matrix(r);
@@ -287,7 +295,7 @@ class CloverDerivative {
     return sum - (lower * here + there * lower + dagger_mul(d, low * g));
   }
   Gauge U_, G_;
-  MovedArray<Layout, Storage, 9> B_;
+  MovedArray<Layout, Storage, 12> B_;
 };
 
 struct SiteRange;
