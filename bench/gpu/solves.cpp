@@ -1,21 +1,14 @@
-/// Solves on the GPU; and trajectories, whose gauge part runs on the GPU and whose fermions run on the CPU.
-#include <cmath>
-
+/// This section times solves on the GPU.
 #include "bench/gpu/cases.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/gpu_activity.hpp"
-#include "trellis/gauge/action.hpp"
 #include "trellis/operator/staggered.hpp"
 #include "trellis/operator/wilson.hpp"
 #include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/solve.hpp"
-#include "trellis/update/gauge_monomial.hpp"
 #include "trellis/update/heatbath.hpp"
-#include "trellis/update/hmc.hpp"
-#include "trellis/update/rational_monomial.hpp"
-#include "trellis/update/staggered_fermion.hpp"
 
 namespace trellis::gpu_check {
 
@@ -110,67 +103,6 @@ void measure_solves(Section& section, const std::vector<int>& extents) {
     for (const Precision inner : {Precision::double_precision, Precision::single_precision})
       solve_case(section, "CG, Wilson", U.geometry(), inner, 12, wilson);
   }
-}
-
-namespace {
-/// A rational function of the usual shape; only times and bits count here, not what it approximates.
-RationalFunction some_function() {
-  RationalFunction r{0.4, {}, {}};
-  for (int k = 0; k < 10; ++k) {
-    r.shifts.push_back(2e-3 * std::pow(2.6, k));
-    r.residues.push_back(0.12 * std::pow(r.shifts.back(), 0.8));
-  }
-  return r;
-}
-
-TrajectoryRecord run_trajectory(const GaugeField& start, Backend backend, bool has_fermions) {
-  GaugeField U = start.on(backend);
-  const RationalSolve fine{some_function(), 1e-9}, coarse{some_function(), 1e-6};
-  const auto glue = std::make_shared<GaugeMonomial>("glue", GaugeAction::symanzik(6.0));
-  constexpr double lambda = 0.1931833275037836;
-  std::vector<IntegratorLevel> levels;
-  if (has_fermions) {
-    const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.15), 2);
-    const auto sea =
-        std::make_shared<StaggeredFermion>(std::make_shared<StaggeredSea>(), StaggeredPhases{}, 0.05);
-    levels.push_back({Scheme::omelyan2,
-                      2,
-                      lambda,
-                      {std::make_shared<RationalMonomial>("quark", links, sea,
-                                                          RationalParams{fine, coarse, fine, 1, 1})}});
-  }
-  levels.push_back({Scheme::omelyan2, 4, lambda, {glue}});
-  Hmc hmc({1, 0, 0.25}, levels);
-  return hmc.trajectory(U, 1, false);
-}
-}  // namespace
-
-void measure_trajectory(Section& section, const std::vector<int>& extents) {
-  for (const int L : extents)
-    for (const bool has_fermions : {false, true}) {
-      const char* name = has_fermions ? "gauge and staggered quarks" : "gauge alone";
-      section.run(name, [&] {
-        GaugeField U(make_lattice({L, L, L, L}));
-        for (uint32_t update = 0; update < 2; ++update) heatbath_update(U, {6.0, 1, 1}, 1, 0, update);
-        const TrajectoryRecord gpu = run_trajectory(U, Backend::cuda, has_fermions);
-        const TrajectoryRecord cpu = run_trajectory(U, Backend::cpu, has_fermions);
-        // dH is a difference of actions of a number for each degree of freedom.
-        const std::string bits = compared(section, name, {gpu.kinetic_before, gpu.dH + gpu.kinetic_before},
-                                          {cpu.kinetic_before, cpu.dH + cpu.kinetic_before}, 1e-6);
-        Row row;
-        row.text("trajectory", name)
-            .text("lattice", to_string(U.geometry().lattice()))
-            .text("gauge part runs on", "GPU")
-            .text("fermions run on", has_fermions ? "CPU" : "-")
-            .number("seconds", gpu.seconds)
-            .number("seconds, all on the CPU", cpu.seconds)
-            .number("dH", gpu.dH, 6)
-            .text("to CPU", bits);
-        for (int part = 0; part < parts; ++part)
-          row.hidden_number(message("seconds of ", name_of(Part(part))), gpu.costs[Part(part)].seconds);
-        section.print(row);
-      });
-    }
 }
 
 }  // namespace trellis::gpu_check
