@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tests/support/random_fields.hpp"
+#include "trellis/algebra/partial_sum.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/device/cpu/for_each_site.hpp"
@@ -179,6 +180,59 @@ TEST(ExactSum, overflow_throws) {
   ExactSum sum = sum_of({1.0});
   sum.merge(sum_of({std::numeric_limits<double>::max()}));
   EXPECT_THROW(sum.value(), NumericError);
+}
+
+// The sum of a thread on a device
+
+void expect_the_same(const ExactSum& a, const ExactSum& b) {
+  EXPECT_EQ(a.top, b.top);
+  EXPECT_EQ(a.is_not_finite, b.is_not_finite);
+  EXPECT_EQ(a.is_too_large, b.is_too_large);
+  for (int k = 0; k < exact_sum_bins; ++k) EXPECT_TRUE(a.bins[k] == b.bins[k]) << "bin " << k;
+}
+
+TEST(PartialSum, has_the_bins_of_an_exact_sum) {
+  test::Random random(3);
+  for (const int range : {0, 3, 30, 41, 100, 400, 950})
+    for (const size_t n : {size_t(1), size_t(2), size_t(17), size_t(5000)}) {
+      const std::vector<double> terms = random_terms(n, range, 10 * n + size_t(range));
+      PartialSum whole, parts[8];
+      for (const double x : terms) whole.add(x);
+      for (const double x : terms) parts[random.below(8)].add(x);
+      for (int i = 1; i < 8; ++i) parts[0].merge(parts[i]);
+      expect_the_same(whole.sum(), sum_of(terms));
+      expect_the_same(parts[0].sum(), sum_of(terms));
+    }
+}
+
+TEST(PartialSum, takes_every_double) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double cases[] = {0.0,
+                          -0.0,
+                          5e-324,
+                          0x1p-1022,
+                          0x1p-960,
+                          0x1p-920,
+                          -0x1p-920,
+                          1.0,
+                          0x1p40,
+                          -0x1p40,
+                          std::nextafter(0x1p40, 0.0),
+                          0x1p959,
+                          std::nextafter(0x1p960, 0.0),
+                          0x1p960,
+                          -1e300,
+                          std::numeric_limits<double>::max(),
+                          infinity,
+                          -infinity,
+                          std::numeric_limits<double>::quiet_NaN()};
+  for (const double a : cases)
+    for (const double b : cases) {
+      PartialSum sum;
+      sum.add(a);
+      sum.add(b);
+      expect_the_same(sum.sum(), sum_of({a, b}));
+    }
 }
 
 // These tests take the buffered deposit and the parallel reduction of the CPU backend.

@@ -44,17 +44,18 @@ std::complex<double> root_of_unity(int64_t index, int64_t count) {
 MomentumPhases::MomentumPhases(const Coord& lattice, const Momenta& momenta, const Coord& origin) {
   int64_t order = 1;
   for (size_t k = 0; k < 3; ++k) order = std::lcm(order, int64_t(lattice[k]));
-  for (int64_t i = 0; i < order; ++i) table_.push_back(root_of_unity(-i, order));
+  for (int64_t i = 0; i < order; ++i) {
+    const std::complex<double> root = root_of_unity(-i, order);
+    roots_.insert(roots_.end(), {root.real(), root.imag()});
+  }
   for (const Momentum& n : momenta) {
-    std::array<int64_t, 3> step{};
     int64_t offset = 0;
     for (size_t k = 0; k < 3; ++k) {
-      const int64_t L = lattice[k];
-      step[k] = (n[k] % L + L) % L * (order / L);
-      offset += step[k] * (L - (origin[k] % L + L) % L);
+      const int64_t L = lattice[k], step = (n[k] % L + L) % L * (order / L);
+      offset += step * (L - (origin[k] % L + L) % L);
+      steps_.push_back(step);
     }
-    step_.push_back(step);
-    offset_.push_back(offset % order);
+    steps_.push_back(offset % order);
   }
 }
 

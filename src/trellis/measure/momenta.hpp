@@ -4,7 +4,8 @@
 #include <complex>
 #include <vector>
 
-#include "trellis/lattice/geometry.hpp"
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/kernels/contract/momentum_phases.hpp"
 
 namespace trellis {
 
@@ -24,15 +25,30 @@ class MomentumPhases {
  public:
   MomentumPhases(const Coord& lattice, const Momenta& momenta, const Coord& origin);
   std::complex<double> operator()(int momentum, const Coord& global) const {
-    int64_t index = offset_[size_t(momentum)];
-    for (size_t k = 0; k < 3; ++k) index += step_[size_t(momentum)][k] * global[k];
-    return table_[size_t(index % int64_t(table_.size()))];
+    const Complex<double> z = table()(momentum, &global[0]);
+    return {z.re, z.im};
   }
+  int momenta() const { return int(steps_.size() / 4); }
+  /// For the host's memory; it lasts as long as this does.
+  PhaseTable table() const { return {roots_.data(), steps_.data(), int64_t(roots_.size() / 2)}; }
+  const std::vector<double>& roots() const { return roots_; }
+  const std::vector<int64_t>& steps() const { return steps_; }
 
  private:
-  std::vector<std::complex<double>> table_;
-  std::vector<std::array<int64_t, 3>> step_;
-  std::vector<int64_t> offset_;
+  std::vector<double> roots_;
+  std::vector<int64_t> steps_;
+};
+
+/// The phases where the kernels of a backend can read them.
+class DevicePhases {
+ public:
+  DevicePhases(const MomentumPhases& phases, Backend backend)
+      : roots_{phases.roots(), backend}, steps_{phases.steps(), backend} {}
+  PhaseTable table() const { return {roots_.data(), steps_.data(), int64_t(roots_.size() / 2)}; }
+
+ private:
+  KernelTable<double> roots_;
+  KernelTable<int64_t> steps_;
 };
 
 }  // namespace trellis

@@ -5,32 +5,31 @@
 #include "trellis/base/error.hpp"
 #include "trellis/base/stop.hpp"
 #include "trellis/comm/stop_together.hpp"
-#include "trellis/device/kernel_table.hpp"
 #include "trellis/device/launches.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/precision_dispatch.hpp"
+#include "trellis/field/storage/on_device.hpp"
+#include "trellis/kernels/contract/partial_sums.hpp"
 #include "trellis/kernels/contract/slice_sums.hpp"
 
 namespace trellis {
 
 namespace {
-/// A chunk of blocks that have one parity and one sub-lattice time, with buffers for it.
+/// A chunk of blocks that have one parity and one sub-lattice time, with buffers for it on the host.
 class Chunks {
  public:
   Chunks(const SpinorField& quark, int components, int momenta)
       : layout_{quark.layout()},
-        backend_{quark.spec().backend},
         components_{components},
         momenta_{momenta},
         groups_{layout_.lane_extents()[3]} {
     const SiteLayout& layout = layout_;
     slice_blocks_ = layout.blocks() / layout.sub_extents()[3];
     const size_t block_bytes = size_t(components) * 2 * sizeof(double) * size_t(layout.lanes());
-    chunk_blocks_ =
-        int(std::clamp<size_t>(launch_chunk_bytes(backend_) / block_bytes, 1, size_t(slice_blocks_)));
+    const size_t chunk_bytes = launch_chunk_bytes(quark.spec().backend);
+    chunk_blocks_ = int(std::clamp<size_t>(chunk_bytes / block_bytes, 1, size_t(slice_blocks_)));
     // 8 more keep the rows from falling onto the same cache sets
     stride_ = (chunk_blocks_ * sites_per_block() + 7) / 8 * 8 + 8;
-    products_ = Memory(size_t(components) * 2 * groups_ * stride_ * sizeof(double), backend_);
+    products_ = Memory(size_t(components) * 2 * groups_ * stride_ * sizeof(double));
     phases_ = Memory(size_t(momenta) * 2 * groups_ * stride_ * sizeof(double));
   }
 
@@ -50,15 +49,11 @@ class Chunks {
         call.products = buffer;
         call.components = components_;
         call.sites = blocks.size() * sites_per_block();
-        const KernelTable<double> table(static_cast<const double*>(phases_.data()),
-                                        phases_.bytes() / sizeof(double), backend_);
-        call.phases = table.data();
+        call.phases = static_cast<const double*>(phases_.data());
         call.momenta = momenta_;
         call.sums = sums;
-        dispatch_double(backend_, layout_.lanes(), [&]<class Layout, class Storage>() {
-          if constexpr (!std::is_same_v<Layout, CudaLayout>) clear_tails(call.sites);
-          launch_slice_sums<Layout>(call);
-        });
+        clear_tails(call.sites);
+        launch_slice_sums(call);
       }
   }
   int groups() const { return groups_; }
@@ -94,11 +89,110 @@ class Chunks {
   }
 
   const SiteLayout& layout_;
-  Backend backend_;
   int components_, momenta_, groups_, slice_blocks_, chunk_blocks_, stride_;
   Memory products_, phases_;
 };
+
+/// This rank's sums, [local time][momentum][component][2].
+std::vector<ExactSum> sums_on_host(const SpinorField& quark, int components, const MomentumPhases& phases,
+                                   const ProductWriter& write_products) {
+  Chunks chunks(quark, components, phases.momenta());
+  const size_t per_slice = size_t(phases.momenta()) * size_t(components) * 2,
+               groups = size_t(chunks.groups());
+  const size_t times = size_t(quark.layout().sub_extents()[3]);
+  std::vector<ExactSum> sums(per_slice * groups * times), of_groups;
+  for (size_t t = 0; t < times; ++t) {
+    stop_together(quark.lattice().communicator());
+    of_groups.assign(per_slice * groups, ExactSum{});
+    chunks.add(int(t), phases, write_products, of_groups.data());
+    for (size_t group = 0; group < groups; ++group)
+      std::copy_n(&of_groups[group * per_slice], per_slice, &sums[(group * times + t) * per_slice]);
+  }
+  return sums;
+}
+
+/// The same on a device, whose memory keeps the sums until all are complete. A chunk has some whole time
+/// slices, or a part of one.
+template <class Layout>
+class DeviceSums {
+ public:
+  DeviceSums(const SpinorField& quark, int components, const MomentumPhases& phases)
+      : layout_{quark.layout()},
+        backend_{quark.spec().backend},
+        times_{layout_.sub_extents()[3]},
+        slice_sites_{layout_.blocks() / times_},
+        phases_{phases, backend_} {
+    TRELLIS_REQUIRE(2 * int64_t(slice_sites_) <= PartialSum::most_terms, "a time slice of a rank has ",
+                    2 * int64_t(slice_sites_), " sites; sums on a GPU take at most ", PartialSum::most_terms);
+    const size_t most_sites = launch_chunk_bytes(backend_) / (size_t(components) * 2 * sizeof(double));
+    chunk_sites_ = int(std::clamp<size_t>(most_sites, 1, size_t(slice_sites_)));
+    chunk_times_ = int(std::clamp<size_t>(most_sites / size_t(slice_sites_), 1, size_t(times_)));
+    call_.components = components;
+    call_.momenta = phases.momenta();
+    call_.slices = chunk_times_;
+    const int stride = (std::max(chunk_sites_, chunk_times_ * slice_sites_) + 31) / 32 * 32;
+    products_ = Memory(size_t(components) * 2 * size_t(stride) * sizeof(double), backend_);
+    site_phases_ = Memory(size_t(call_.momenta) * 2 * size_t(stride) * sizeof(double), backend_);
+    partials_ = Memory(call_.partial_count() * sizeof(PartialSum), backend_);
+    totals_ = Memory(size_t(times_) * size_t(call_.rows()) * sizeof(PartialSum), backend_);
+    call_.products = {static_cast<double*>(products_.data()), 1, stride};
+    call_.phases = static_cast<const double*>(site_phases_.data());
+    call_.partials = static_cast<PartialSum*>(partials_.data());
+  }
+
+  std::vector<ExactSum> sums(Communicator& communicator, const ProductWriter& write_products) {
+    for (int first = 0; first < times_; first += chunk_times_) {
+      stop_together(communicator);
+      add_times(first, std::min(chunk_times_, times_ - first), write_products);
+    }
+    std::vector<PartialSum> found(totals_.bytes() / sizeof(PartialSum));
+    totals_.copy_to_host(found.data(), totals_.bytes());
+    std::vector<ExactSum> sums;
+    for (const PartialSum& sum : found) sums.push_back(sum.sum());
+    return sums;
+  }
+
+ private:
+  void add_times(int first, int count, const ProductWriter& write_products) {
+    call_.slices = count;
+    call_.is_first = true;
+    const int begin = first * slice_sites_, end = (first + count) * slice_sites_;
+    const int step = count > 1 ? end - begin : chunk_sites_;
+    for (int parity = 0; parity < 2; ++parity)
+      for (int site = begin; site < end; site += step) {
+        SiteRange sites(std::min(site + step, end));
+        sites.begin = site;
+        write_products(parity, sites, call_.products);
+        const SitePhases fill{phases_.table(), SiteCoordinates(layout_.geometry(), parity),
+                              static_cast<double*>(site_phases_.data()), site, call_.products.stride};
+        launch_site_phases<Layout>(fill, call_.momenta, sites);
+        call_.slice_sites = sites.size() / count;
+        launch_partial_sums<Layout>(call_);
+        call_.is_first = false;
+      }
+    launch_merge_partials<Layout>(
+        call_, static_cast<PartialSum*>(totals_.data()) + size_t(first) * size_t(call_.rows()));
+  }
+
+  const SiteLayout& layout_;
+  Backend backend_;
+  int times_, slice_sites_, chunk_sites_, chunk_times_;
+  DevicePhases phases_;
+  Memory products_, site_phases_, partials_, totals_;
+  PartialSumsCall call_;
+};
+
 }  // namespace
+
+std::vector<ExactSum> slice_sums_of_rank(const SpinorField& quark, int components,
+                                         const MomentumPhases& phases, const ProductWriter& write_products) {
+  std::vector<ExactSum> sums;
+  const bool is_done = on_device(quark.spec().backend, [&]<class Layout>() {
+    DeviceSums<Layout> all(quark, components, phases);
+    sums = all.sums(quark.lattice().communicator(), write_products);
+  });
+  return is_done ? sums : sums_on_host(quark, components, phases, write_products);
+}
 
 CorrelatorTable time_slice_sums(const SpinorField& quark, int components, const Momenta& momenta,
                                 const Coord& origin, const ProductWriter& write_products) {
@@ -107,22 +201,15 @@ CorrelatorTable time_slice_sums(const SpinorField& quark, int components, const 
   const Geometry& g = lattice.geometry();
   const int P = int(momenta.size()), Lt = g.lattice()[3];
   const MomentumPhases phases(g.lattice(), momenta, origin);
-  Chunks chunks(quark, components, P);
   const size_t per_slice = size_t(P) * components * 2;
-  const int sub_extent = quark.layout().sub_extents()[3];
-  std::vector<ExactSum> sums(per_slice * g.local()[3]);  // [sub-lattice time][group][momentum][component][2]
-  for (int t = 0; t < sub_extent; ++t) {
-    stop_together(lattice.communicator());
-    chunks.add(t, phases, write_products, &sums[size_t(t) * chunks.groups() * per_slice]);
-  }
+  const std::vector<ExactSum> sums = slice_sums_of_rank(quark, components, phases, write_products);
 
   CorrelatorTable table(components, P, Lt);
   std::vector<ExactSum> slice(per_slice);
   for (int t = 0; t < Lt; ++t) {
     const int local = t - g.origin()[3];
     if (local >= 0 && local < g.local()[3])
-      std::copy_n(&sums[(size_t(local % sub_extent) * chunks.groups() + local / sub_extent) * per_slice],
-                  per_slice, slice.begin());
+      std::copy_n(&sums[size_t(local) * per_slice], per_slice, slice.begin());
     else
       std::fill(slice.begin(), slice.end(), ExactSum{});
     lattice.communicator().sum(slice.data(), int(per_slice));

@@ -29,16 +29,23 @@ class MesonProducts {
       : quark_{call.quark}, antiquark_{call.antiquark}, out_{call.out}, first_{call.first_block} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
-    for (int ij = 0; ij < 16; ++ij) {
-      const ColorMatrix<Real> a = quark_.block(block, ij / 4, ij % 4);
-      for (int kl = 0; kl < 16; ++kl) {
-        const ColorMatrix<Real> b = antiquark_.block(block, kl / 4, kl % 4);
-        Complex<Real> sum = conj_mul(b.e[0][0], a.e[0][0]);
+    for (int ij = 0; ij < 16; ++ij) products<1>(block, ij);
+  }
+  /// The products with J elements (i, j) of the quark, which stay in registers.
+  template <int J>
+  TRELLIS_SITE_FN void products(int block, int first) const {
+    ColorMatrix<Real> a[J];
+    unroll<J>([&](auto j)
+                  TRELLIS_INLINE_LAMBDA { a[j] = quark_.block(block, (first + j) / 4, (first + j) % 4); });
+    for (int kl = 0; kl < 16; ++kl) {
+      const ColorMatrix<Real> b = antiquark_.block(block, kl / 4, kl % 4);
+      unroll<J>([&](auto j) TRELLIS_INLINE_LAMBDA {
+        Complex<Real> sum = conj_mul(b.e[0][0], a[j].e[0][0]);
         unroll<Nc * Nc - 1>([&](auto n) TRELLIS_INLINE_LAMBDA {
-          conj_mul_add(sum, b.e[(n + 1) / Nc][(n + 1) % Nc], a.e[(n + 1) / Nc][(n + 1) % Nc]);
+          conj_mul_add(sum, b.e[(n + 1) / Nc][(n + 1) % Nc], a[j].e[(n + 1) / Nc][(n + 1) % Nc]);
         });
-        out_.store(16 * ij + kl, block - first_, sum);
-      }
+        out_.store(16 * (first + j) + kl, block - first_, sum);
+      });
     }
   }
 
@@ -46,6 +53,17 @@ class MesonProducts {
   Quark quark_, antiquark_;
   ProductBuffer out_;
   int first_;
+};
+
+/// A part of a site's products, for devices, where a site has several threads: each reads the antiquark once.
+template <class Layout, class Storage>
+struct PartOfMesonProducts {
+  static constexpr int parts = 4;
+  MesonProducts<Layout, Storage> all;
+  TRELLIS_SITE_FN void operator()(int block, int part) const {
+    constexpr int elements = 16 / parts;
+    all.template products<elements>(block, elements * part);
+  }
 };
 
 /// @pre blocks begin at call.first_block and are not a list

@@ -8,7 +8,13 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_meson_products(const MesonProductsCall& call, const SiteRange& blocks) {
-  launch::for_each_site(blocks, MesonProducts<Layout, Storage>(call));
+  const MesonProducts<Layout, Storage> kernel(call);
+  if constexpr (launch::is_on_gpu<Layout>) {
+    using Part = PartOfMesonProducts<Layout, Storage>;
+    launch::for_each_site(blocks, Part::parts, Part{kernel});
+  } else {
+    launch::for_each_site(blocks, kernel);
+  }
 }
 
 template void launch_meson_products<InstantiatedLayout, InstantiatedStorage>(const MesonProductsCall&,

@@ -1,18 +1,15 @@
 // instantiate: BACKEND=cpu LANES=1
-// instantiate: BACKEND=cuda
 #include "trellis/kernels/contract/slice_sums.hpp"
 
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/device/launch.hpp"
-#include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
 
 namespace {
-/// It sums both parts of one component, one momentum and one group, several sites at a time.
-template <class Layout>
+/// Both parts of one component, one momentum and one group, several sites at a time.
 struct ComponentTerms {
-  static constexpr int width = launch::is_on_gpu<Layout> ? 1 : sites_of_slice_sums;
+  static constexpr int width = sites_of_slice_sums;
   const SliceSumsCall& call;
 
   template <class Buffers>
@@ -35,25 +32,9 @@ struct ComponentTerms {
 };
 }  // namespace
 
-template <class Layout>
-void launch_slice_sums_of(const SliceSumsCall& call) {
-  if constexpr (launch::is_on_gpu<Layout>) {
-    const size_t row = size_t(call.products.stride);
-    for (int p = 0; p < call.momenta; ++p) {
-      const double* phase = call.phases + size_t(2 * p) * row;
-      launch::reduce_written_rows(
-          SiteRange(call.sites), call.components, 2 * call.components,
-          [&](double* terms, size_t stride) {
-            return SliceTerms{call.products, phase, phase + row, terms, stride};
-          },
-          call.sums + size_t(p) * size_t(2 * call.components));
-    }
-  } else {
-    launch::reduce_each<2>(call.products.groups * call.momenta * call.components,
-                           ComponentTerms<Layout>{call}, call.sums);
-  }
+void launch_slice_sums(const SliceSumsCall& call) {
+  launch::reduce_each<2>(call.products.groups * call.momenta * call.components, ComponentTerms{call},
+                         call.sums);
 }
-
-template void launch_slice_sums_of<InstantiatedLayout>(const SliceSumsCall&);
 
 }  // namespace trellis
