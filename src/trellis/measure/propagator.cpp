@@ -6,7 +6,10 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/precision_dispatch.hpp"
 #include "trellis/field/storage/on_host.hpp"
+#include "trellis/kernels/contract/propagator_sites.hpp"
+#include "trellis/measure/time_slice_sums.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
@@ -27,6 +30,14 @@ size_t canonical_offset(int sink, int sink_colour, int column) {
   return size_t(((sink * 4 + column / 3) * 3 + sink_colour) * 3 + column % 3);
 }
 
+/// out = in, which may be of another storage.
+void set_from(SpinorField& out, const SpinorField& in) {
+  if (out.spec() == in.spec())
+    copy(out, in);
+  else
+    convert(out, in);
+}
+
 SpinorField spinor_columns(const LatticePtr& lattice, Precision precision) {
   FieldSpec spec;
   spec.precision = precision;
@@ -36,18 +47,14 @@ SpinorField spinor_columns(const LatticePtr& lattice, Precision precision) {
 }  // namespace
 
 SpinorField spin_multiplied(const SpinorField& in, const GammaMatrix& gamma) {
-  SpinorField out = in;
-  on_host(out, [&](SpinorField& field) {
-    for_each_position(field, [&](const SitePosition& at, size_t) {
-      for (int column = 0; column < field.rhs(); ++column) {
-        std::complex<double> psi[12], result[12];
-        field.get_site(at, column, reinterpret_cast<double*>(psi));
-        for (int s = 0; s < 4; ++s)
-          for (int c = 0; c < 3; ++c) result[3 * s + c] = gamma.phase[s] * psi[3 * gamma.column[s] + c];
-        field.set_site(at, column, reinterpret_cast<const double*>(result));
-      }
-    });
-  });
+  SpinorField out = SpinorField::like(in);
+  for (int parity = first_parity(in.subset()); parity <= last_parity(in.subset()); ++parity) {
+    const SpinMultiplyCall call{in.raw(parity), out.raw(parity), to_sparse(gamma), in.slots()};
+    dispatch_unquantised(in.spec().backend, in.precision(), in.layout().lanes(),
+                         [&]<class Layout, class Storage>() {
+                           launch_spin_multiply<Layout, Storage>(call, SiteRange(in.layout().blocks()));
+                         });
+  }
   return out;
 }
 
@@ -121,16 +128,23 @@ Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& sol
   TRELLIS_REQUIRE(!guess || guess->lattice_ptr() == matrix->hop().lattice_ptr(),
                   "guess and operator live on different lattices");
   SpinorField b = matrix->hop().make_field(Subset::full, source.columns.rhs()), x = SpinorField::like(b);
-  convert(b, source.columns);
-  if (guess) convert(x, guess->columns());
+  set_from(b, source.columns);
+  if (guess) set_from(x, guess->columns());
   SolveReport report = solve(solver, WilsonOperator(matrix), x, b);
   return Propagator(std::move(x), source.at, matrix->params().boundary, std::move(report),
                     source.description);
 }
 
 Source propagator_as_source(const Propagator& S, const GammaMatrix& gamma) {
-  SpinorField columns = spinor_columns(S.lattice_ptr(), Precision::double_precision);
-  convert(columns, spin_multiplied(S.columns(), gamma));
+  SpinorField columns = spin_multiplied(S.columns(), gamma);
+  if (columns.precision() != Precision::double_precision) {
+    FieldSpec spec = columns.spec();
+    spec.precision = Precision::double_precision;
+    spec.lanes = 0;
+    SpinorField in_double(S.lattice_ptr(), spec);
+    convert(in_double, columns);
+    columns = std::move(in_double);
+  }
   return {std::move(columns), S.source_at(), S.description() + ", sequential"};
 }
 
@@ -154,25 +168,16 @@ size_t propagator_solve_bytes(const Geometry& geometry, bool is_even_odd, int wo
 }
 
 std::vector<double> propagator_norm(const Propagator& S) {
-  const Geometry& g = S.geometry();
-  const int Lt = g.lattice()[3];
-  std::vector<ExactSum> sums(static_cast<size_t>(Lt));
-  const auto add_sites = [&](const SpinorField& field) {
-    for (int64_t site = 0; site < g.local_volume(); ++site) {
-      const Coord x = site_coord(site, g.local());
-      double sum = 0;
-      for (int column = 0; column < column_count; ++column) {
-        double psi[24];
-        field.get_site(field.layout().position(x), column, psi);
-        for (const double r : psi) sum = fma(r, r, sum);
-      }
-      sums[size_t((g.to_global(x)[3] - S.source_at()[3] + Lt) % Lt)].add(sum);
-    }
+  const SpinorField& columns = S.columns();
+  const auto write = [&](int parity, const SiteRange& blocks, const ProductBuffer& out) {
+    const NormProductsCall call{columns.raw(parity), columns.slots(), out, blocks.begin};
+    dispatch_unquantised(
+        columns.spec().backend, columns.precision(), columns.layout().lanes(),
+        [&]<class Layout, class Storage>() { launch_norm_products<Layout, Storage>(call, blocks); });
   };
-  on_host(S.columns(), add_sites);
-  S.lattice().communicator().sum(sums.data(), Lt);
+  const CorrelatorTable norms = time_slice_sums(columns, 1, zero_momentum, S.source_at(), write);
   std::vector<double> result;
-  for (const ExactSum& s : sums) result.push_back(s.value());
+  for (const std::complex<double>& norm : norms.values) result.push_back(norm.real());
   return result;
 }
 

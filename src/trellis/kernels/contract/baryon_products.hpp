@@ -7,6 +7,7 @@
 /// T is the trace of D(S0, S1) with S2^T. Exchanging two quarks with their spins leaves T as it is, so every
 /// Wick contraction enters with the sign +.
 #include "trellis/kernels/contract/site_products.hpp"
+#include "trellis/kernels/contract/sparse_spin_matrix.hpp"
 
 namespace trellis {
 
@@ -35,12 +36,6 @@ template <class R>
 TRELLIS_SITE_FN Complex<R> zero_complex() {
   return {R(0.0), R(0.0)};
 }
-
-/// A spin matrix with one entry per row: entry (row, column[row]) = phase.
-struct SparseSpinMatrix {
-  int column[4] = {0, 1, 2, 3};
-  double re[4] = {1, 1, 1, 1}, im[4] = {0, 0, 0, 0};
-};
 
 /// M(g, d) = sum G(s0, s1) Gbar(s0', s1') T(s_i, s'_{pairing[i]}), s2 = g, s2' = d: the operator
 /// eps (q0^T G q1) q2_g at the sink, sink quark i contracted with quark pairing[i] of the source.
