@@ -319,20 +319,22 @@ void bind_measure(nb::module_& m) {
       .def_ro("description", &Source::description)
       .def_prop_ro("lattice",
                    [](const Source& s) { return std::const_pointer_cast<Lattice>(s.columns.lattice_ptr()); })
-      .def_prop_ro("has_spin", [](const Source& s) { return kind_of(s) == SourceKind::spinor; });
+      .def_prop_ro("has_spin", [](const Source& s) { return kind_of(s) == SourceKind::spinor; })
+      .def_prop_ro("device", [](const Source& s) { return std::string(name_of(s.columns.spec().backend)); });
   m.def(
       "point_source",
-      [](const std::shared_ptr<Lattice>& lattice, const Coord& at, bool has_spin) {
-        return point_source(lattice, at, source_kind(has_spin));
+      [](const std::shared_ptr<Lattice>& lattice, const Coord& at, bool has_spin, const std::string& device) {
+        return point_source(lattice, at, source_kind(has_spin), backend_by_name(device));
       },
-      "lattice"_a, "at"_a, "has_spin"_a = true);
+      "lattice"_a, "at"_a, "has_spin"_a = true, "device"_a = "cpu");
   m.def(
       "wall_source",
       [](const std::shared_ptr<Lattice>& lattice, int time, const Momentum& n, bool has_spin,
-         const std::string& sites) {
-        return wall_source(lattice, time, n, source_kind(has_spin), source_sites(sites));
+         const std::string& sites, const std::string& device) {
+        return wall_source(lattice, time, n, source_kind(has_spin), source_sites(sites),
+                           backend_by_name(device));
       },
-      "lattice"_a, "time"_a, "momentum"_a, "has_spin"_a = true, "sites"_a = "all");
+      "lattice"_a, "time"_a, "momentum"_a, "has_spin"_a = true, "sites"_a = "all", "device"_a = "cpu");
   m.def(
       "smeared_source",
       [](const Source& source, const GaugeField& U, double width, int steps) {

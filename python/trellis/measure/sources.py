@@ -6,7 +6,6 @@ import hashlib
 import math
 
 from ..gauge.fields import GaugeField
-from ..gauge.geometry import Geometry
 from ..ground.errors import BadArgument
 from ..quarks.sources import Source, SourceSites, gaussian_source, noise_source, point_source, wall_source
 from ..run_files.measured_quarks import MeasuredQuark
@@ -104,20 +103,19 @@ def make_source(
         False: the source is one of staggered quarks.
     """
     if table.is_slice:
-        return _slice_source(table, U.geometry, at[3], number, has_spin=has_spin)
+        return _slice_source(table, U, at[3], number, has_spin=has_spin)
     if table.is_gaussian:
         return gaussian_source(U, at, width=table.width, steps=table.steps, has_spin=has_spin)
-    return point_source(U.geometry, at, has_spin=has_spin)
+    return point_source(U.geometry, at, has_spin=has_spin, device=U.device)
 
 
-def _slice_source(
-    table: SourceTable, geometry: Geometry, time: int, number: int, *, has_spin: bool
-) -> Source:
+def _slice_source(table: SourceTable, U: GaugeField, time: int, number: int, *, has_spin: bool) -> Source:
     """Make a wall, or noise, on one time slice."""
+    geometry = U.geometry
     sites = "all" if has_spin else staggered_sites(table)
     if not table.is_noise:
         momentum = table.momentum or (0, 0, 0)
-        return wall_source(geometry, time, momentum=momentum, has_spin=has_spin, sites=sites)
+        return wall_source(geometry, time, momentum=momentum, has_spin=has_spin, sites=sites, device=U.device)
     assert table.noise_seed is not None  # a SourceTable of noise has one
     return noise_source(
         geometry,

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ..gauge.fields import GaugeField
+from ..gauge.fields import GaugeField, require_device
 from ..gauge.geometry import Geometry, in_four_directions
 from ..ground.arguments import choice, instance, integer, integers, real
 from ..ground.arguments import momentum as momentum_of
@@ -36,6 +36,9 @@ class Source(SharedByCopies, NoArray):
         x, y, z, t from which times and momenta of correlators count.
     has_spin : bool
         False: the source is one of staggered quarks.
+    device : str
+        The columns lie on this device: "cpu" or "cuda". Operators of any device take them; on their own
+        device nothing is copied.
     description : str
         For people and for the provenance.
     """
@@ -46,6 +49,7 @@ class Source(SharedByCopies, NoArray):
         self._core = core
         self.at = in_four_directions(core.at)
         self.has_spin: bool = core.has_spin
+        self.device: str = core.device
         self.description: str = core.description
 
     def with_momentum(self, n: Sequence[int]) -> Source:
@@ -67,7 +71,9 @@ class Source(SharedByCopies, NoArray):
         return f"<Source {self.description}>"
 
 
-def point_source(geometry: Geometry, at: Sequence[int], *, has_spin: bool = True) -> Source:
+def point_source(
+    geometry: Geometry, at: Sequence[int], *, has_spin: bool = True, device: str = "cpu"
+) -> Source:
     """One at a single site, for each spin and colour.
 
     Parameters
@@ -78,14 +84,20 @@ def point_source(geometry: Geometry, at: Sequence[int], *, has_spin: bool = True
         x, y, z, t, from 0.
     has_spin
         False: a source of staggered quarks, three columns of colour vectors.
+    device
+        "cpu" or "cuda", where the source is made.
 
     Raises
     ------
     BadArgument
-        The site lies outside the lattice.
+        The site lies outside the lattice, or another device.
+    NotAvailable
+        device="cuda" without a GPU that can be used.
     """
     site = integers("at", at, 4)
-    return Source(load().point_source(_lattice(geometry), site, instance("has_spin", has_spin, bool)))
+    require_device(device)
+    has_spin = instance("has_spin", has_spin, bool)
+    return Source(load().point_source(_lattice(geometry), site, has_spin, device))
 
 
 def wall_source(
@@ -95,6 +107,7 @@ def wall_source(
     momentum: Sequence[int] = (0, 0, 0),
     has_spin: bool = True,
     sites: SourceSites = "all",
+    device: str = "cpu",
 ) -> Source:
     """exp(i p.x) on the sites of a time slice, p = 2 pi n / L. Not gauge covariant.
 
@@ -111,15 +124,21 @@ def wall_source(
     sites
         "all"; or "corners": those with even x, y and z, on which all local operators of staggered quarks
         have the sign 1 (doc/operators/staggered_mesons.md).
+    device
+        "cpu" or "cuda", where the source is made.
 
     Raises
     ------
     BadArgument
-        The slice lies outside the lattice, or the sites are others.
+        The slice lies outside the lattice, or the sites or the device are others.
+    NotAvailable
+        device="cuda" without a GPU that can be used.
     """
     choice("sites", sites, "all", "corners")
+    require_device(device)
     where = (integer("time", time), momentum_of(momentum))
-    return Source(load().wall_source(_lattice(geometry), *where, instance("has_spin", has_spin, bool), sites))
+    has_spin = instance("has_spin", has_spin, bool)
+    return Source(load().wall_source(_lattice(geometry), *where, has_spin, sites, device))
 
 
 def gaussian_source(
@@ -134,7 +153,7 @@ def gaussian_source(
     Parameters
     ----------
     U
-        Links that the smearing sees; they may be smeared ones.
+        Links that the smearing sees; they may be smeared ones. The source lies on their device.
     at
         x, y, z, t of the centre.
     width
@@ -151,7 +170,8 @@ def gaussian_source(
         The centre lies outside the lattice, a width below 0 or above 1e6, no step.
     """
     width, steps = real("width", width, least=0, most=MOST_WIDTH), integer("steps", steps)
-    centre = point_source(instance("U", U, GaugeField).geometry, at, has_spin=has_spin)
+    instance("U", U, GaugeField)
+    centre = point_source(U.geometry, at, has_spin=has_spin, device=U.device)
     warn_if_amplifying(width, steps, hop=1 if has_spin else 2)
     return Source(load().smeared_source(centre._core, U._core, width, steps))
 

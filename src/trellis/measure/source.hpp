@@ -32,20 +32,22 @@ inline bool has_site(SourceSites sites, const Coord& x) {
 }
 
 /// Makes a zero field for the columns of a kind.
-SpinorField source_columns(const LatticePtr& lattice, SourceKind kind);
+SpinorField source_columns(const LatticePtr& lattice, SourceKind kind, Backend backend = Backend::cpu);
 SourceKind kind_of(const Source& source);
 
 /// Column (spin, colour) is one at the site `at` and zero elsewhere.
 /// @pre 0 <= at < extents
-Source point_source(const LatticePtr& lattice, const Coord& at, SourceKind kind = SourceKind::spinor);
+Source point_source(const LatticePtr& lattice, const Coord& at, SourceKind kind = SourceKind::spinor,
+                    Backend backend = Backend::cpu);
 
 /// Column (spin, colour) is exp(i p.x) at every site of time slice `time`, or at its corners; at = (0, 0, 0,
 /// time). Not gauge covariant.
 Source wall_source(const LatticePtr& lattice, int time, const Momentum& n = {0, 0, 0},
-                   SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all);
+                   SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all,
+                   Backend backend = Backend::cpu);
 
 /// The source smeared on its time slice, spinors by gaussian_smearing.hpp and colour vectors by
-/// two_hop_smearing.hpp; `links` may be smeared ones.
+/// two_hop_smearing.hpp; `links` may be smeared ones. It lies where the links lie.
 /// @pre the source lies on the time slice source.at[3]
 Source smeared(const Source& source, const GaugeField& links, const GaussianSmearing& smearing);
 
