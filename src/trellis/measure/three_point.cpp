@@ -2,45 +2,32 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/storage/on_host.hpp"
+#include "trellis/field/storage/on_device.hpp"
+#include "trellis/kernels/contract/nucleon_sink.hpp"
 #include "trellis/measure/mesons.hpp"
 
 namespace trellis {
 
 namespace {
 using Number = std::complex<double>;
-using SiteMatrix = std::array<std::array<Number, 12>, 12>;  ///< [3 spin + colour][3 spin' + colour']
 
-struct Epsilon {
-  int a, b, c;
-  double sign;
-};
-constexpr Epsilon epsilon[6] = {{0, 1, 2, 1},  {1, 2, 0, 1},  {2, 0, 1, 1},
-                                {0, 2, 1, -1}, {2, 1, 0, -1}, {1, 0, 2, -1}};
-
-SiteMatrix site_matrix(const SpinorField& columns, const SitePosition& at) {
-  SiteMatrix S;
+SpinColourMatrix site_matrix(const SpinorField& columns, const SitePosition& at) {
+  SpinColourMatrix S;
   for (int column = 0; column < 12; ++column) {
-    Number psi[12];
-    columns.get_site(at, column, reinterpret_cast<double*>(psi));
-    for (size_t i = 0; i < 12; ++i) S[i][size_t(column)] = psi[i];
+    double psi[24];
+    columns.get_site(at, column, psi);
+    for (int i = 0; i < 12; ++i) S.at(i, column) = {psi[2 * i], psi[2 * i + 1]};
   }
   return S;
 }
 
-/// One term has spins alpha, beta, gamma of (u d u) at the sink, primed at the source, with its weight
-/// G_{alpha beta} Gbar_{alpha' beta'} P_{delta gamma}.
-struct SpinTerm {
-  int alpha, beta, gamma, alpha_source, beta_source, delta;
-  Number weight;
-};
-
-std::vector<SpinTerm> spin_terms(const SpinMatrix& P) {
+/// The weights are G_{alpha beta} Gbar_{alpha' beta'} P_{delta gamma}.
+std::vector<NucleonSpins> nucleon_spins(const SpinMatrix& P) {
   const GammaMatrix G = octet_diquark();
   GammaMatrix conjugate = G;
   for (auto& phase : conjugate.phase) phase = std::conj(phase);
   const GammaMatrix bar = gamma_mu(3) * conjugate * transpose(gamma_mu(3));
-  std::vector<SpinTerm> terms;
+  std::vector<NucleonSpins> all;
   for (int alpha = 0; alpha < 4; ++alpha)
     for (int alpha_source = 0; alpha_source < 4; ++alpha_source)
       for (int gamma = 0; gamma < 4; ++gamma)
@@ -48,36 +35,49 @@ std::vector<SpinTerm> spin_terms(const SpinMatrix& P) {
           const size_t a = size_t(alpha), b = size_t(alpha_source);
           const Number weight = G.phase[a] * bar.phase[b] * P[size_t(delta)][size_t(gamma)];
           if (weight != 0.0)
-            terms.push_back({alpha, G.column[a], gamma, alpha_source, bar.column[b], delta, weight});
+            all.push_back({alpha, G.column[a], gamma, alpha_source, bar.column[b], delta, weight.real(),
+                           weight.imag()});
         }
-  return terms;
+  return all;
 }
 
-/// K with sum tr[K F] = C2 with U of up (D of down) replaced in turn by F, times its weight:
-///   C2 = w e_abc e_a'b'c' [ U(alpha a, alpha' a') U(gamma c, delta c') - U(alpha a, delta c') U(gamma c,
-///   alpha' a') ] D(beta b, beta' b')
-SiteMatrix sink_block(const SiteMatrix& U, const SiteMatrix& D, const std::vector<SpinTerm>& terms,
-                      const std::array<double, 2>& up_and_down) {
-  const auto [up, down] = up_and_down;
-  SiteMatrix K{};
-  for (const SpinTerm& t : terms)
-    for (const Epsilon& e : epsilon)
-      for (const Epsilon& f : epsilon) {
-        const size_t alpha = size_t(3 * t.alpha + e.a), beta = size_t(3 * t.beta + e.b);
-        const size_t gamma = size_t(3 * t.gamma + e.c), delta = size_t(3 * t.delta + f.c);
-        const size_t alpha2 = size_t(3 * t.alpha_source + f.a), beta2 = size_t(3 * t.beta_source + f.b);
-        const Number w = t.weight * (e.sign * f.sign);
-        if (down != 0.0)
-          K[beta2][beta] +=
-              down * w * (U[alpha][alpha2] * U[gamma][delta] - U[alpha][delta] * U[gamma][alpha2]);
-        if (up == 0.0) continue;
-        const Number wd = up * w * D[beta][beta2];
-        K[alpha2][alpha] += wd * U[gamma][delta];
-        K[delta][gamma] += wd * U[alpha][alpha2];
-        K[delta][alpha] -= wd * U[gamma][alpha2];
-        K[alpha2][gamma] -= wd * U[alpha][delta];
-      }
-  return K;
+/// The columns at the sites of a time slice.
+void fill_on_host(SpinorField& out, const SpinorField& up, const SpinorField& down,
+                  const NucleonSinkShape& shape, int sink_time) {
+  const Geometry& g = out.geometry();
+  for_each_index(int(g.local_volume()), [&](int site) {
+    const Coord x = site_coord(site, g.local()), global = g.to_global(x);
+    if (global[3] != sink_time) return;
+    const SpinColourMatrix U = site_matrix(up, up.layout().position(x));
+    const SpinColourMatrix D = &up == &down ? U : site_matrix(down, down.layout().position(x));
+    SpinColourMatrix K;
+    nucleon_sink(K, U, D, shape);
+    const Complex<double> phase = shape.wrapped * shape.phases(0, &global[0]);
+    for (int column = 0; column < 12; ++column) {
+      double b[24];
+      nucleon_sink_column(b, K, column, phase);
+      out.set_site(out.layout().position(x), column, b);
+    }
+  });
+}
+
+/// The same by a kernel: a time slice is a range of sites of each parity.
+template <class Layout>
+void fill_on_device(SpinorField& out, const SpinorField& up, const SpinorField& down,
+                    const NucleonSinkShape& shape, int sink_time) {
+  const Geometry& g = out.geometry();
+  const int time = sink_time - g.origin()[3], slice = out.layout().blocks() / g.local()[3];
+  if (time < 0 || time >= g.local()[3]) return;
+  SiteRange sites((time + 1) * slice);
+  sites.begin = time * slice;
+  for (int parity = 0; parity < 2; ++parity) {
+    const NucleonSinkCall call{up.raw(parity), down.raw(parity), out.raw(parity), shape,
+                               SiteCoordinates(g, parity)};
+    if (up.precision() == Precision::double_precision)
+      launch_nucleon_sink<Layout, double>(call, sites);
+    else
+      launch_nucleon_sink<Layout, float>(call, sites);
+  }
 }
 }  // namespace
 
@@ -97,32 +97,22 @@ Source nucleon_sequential_source(const Propagator& up, const Propagator& down, c
   const bool has_wrapped = S.source_at()[3] + sink.separation >= Lt;
   const Number wrapped = has_wrapped && z != 0.0 ? z * z * z : 1.0;
   const int sink_time = (S.source_at()[3] + sink.separation) % Lt;
+  const SpinorField &u = up.columns(), &d = down.columns();
+  TRELLIS_REQUIRE(u.spec() == d.spec(), "up and down propagators differ in storage or device");
   const MomentumPhases phases(g.lattice(), {sink.momentum}, S.source_at());
-  const std::vector<SpinTerm> terms = spin_terms(sink.projector);
+  const std::vector<NucleonSpins> spins = nucleon_spins(sink.projector);
   FieldSpec spec;
   spec.rhs = 12;
+  spec.backend = u.spec().backend;
   Source source{SpinorField(S.lattice_ptr(), spec), S.source_at(),
                 S.description() + message(", sequential from the sink at ", sink.separation)};
-  const auto fill = [&](const SpinorField& u, const SpinorField& d) {
-    for_each_index(int(g.local_volume()), [&](int site) {
-      const Coord x = site_coord(site, g.local()), global = g.to_global(x);
-      if (global[3] != sink_time) return;
-      const SiteMatrix U = site_matrix(u, u.layout().position(x));
-      const SiteMatrix D = &u == &d ? U : site_matrix(d, d.layout().position(x));
-      const SiteMatrix K = sink_block(U, D, terms, sink.up_and_down);
-      const Number phase = wrapped * phases(0, global);
-      const SitePosition at = source.columns.layout().position(x);
-      for (size_t column = 0; column < 12; ++column) {
-        Number b[12];
-        for (size_t i = 0; i < 12; ++i) b[i] = (i < 6 ? 1.0 : -1.0) * std::conj(phase * K[column][i]);
-        source.columns.set_site(at, int(column), reinterpret_cast<const double*>(b));
-      }
-    });
-  };
-  on_host(up.columns(), [&](const SpinorField& u) {
-    if (&up == &down) return fill(u, u);
-    on_host(down.columns(), [&](const SpinorField& d) { fill(u, d); });
-  });
+  const DevicePhases table(phases, spec.backend);
+  const KernelTable<NucleonSpins> spin_table(spins, spec.backend);
+  const NucleonSinkShape shape{spin_table.data(),   int(spin_table.size()), sink.up_and_down[0],
+                               sink.up_and_down[1], table.table(),          {wrapped.real(), wrapped.imag()}};
+  const bool is_done = on_device(
+      spec.backend, [&]<class Layout>() { fill_on_device<Layout>(source.columns, u, d, shape, sink_time); });
+  if (!is_done) fill_on_host(source.columns, u, d, shape, sink_time);
   if (smearing) smear_gaussian(source.columns, *smearing->links, smearing->smearing, sink_time);
   return source;
 }

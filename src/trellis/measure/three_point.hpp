@@ -30,7 +30,7 @@ struct SinkSmearing {
 /// The source of Y, for a proton of the form `full`; up and down may be the same. The phase of three
 /// quarks is removed where the sink wrapped around, as in two-point functions.
 /// @pre 0 <= separation < Lt; one of the weights is not zero; up and down are smeared at the sink as
-/// `smearing` says, and have one lattice, source and boundary phase in time
+/// `smearing` says, and have one lattice, storage, source and boundary phase in time
 Source nucleon_sequential_source(const Propagator& up, const Propagator& down, const NucleonSink& sink,
                                  const SinkSmearing* smearing = nullptr);
 /// Does the same of two equal flavours.
