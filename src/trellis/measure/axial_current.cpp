@@ -1,10 +1,9 @@
 #include "trellis/measure/axial_current.hpp"
 
 #include "trellis/base/error.hpp"
-#include "trellis/comm/stop_together.hpp"
-#include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
-#include "trellis/field/storage/on_host.hpp"
+#include "trellis/measure/reflected_products.hpp"
+#include "trellis/measure/time_slice_sums.hpp"
 
 namespace trellis {
 
@@ -12,19 +11,6 @@ namespace {
 /// 1 on the temporal links that begin at times of this parity.
 LinkWeights every_second_time(int parity) {
   return [=](const Coord& x, int mu) { return mu == 3 && x[3] % 2 == parity ? 1.0 : 0.0; };
-}
-
-/// Returns Re sum over right-hand sides and slices of Y_{Ls-1-s}^dagger gamma5 Z_s at a site.
-double reflected_product(const SpinorField& Y, const SpinorField& Z, const SitePosition& at) {
-  const int Ls = Y.slices();
-  double sum = 0, y[24], z[24];
-  for (int r = 0; r < Y.rhs(); ++r)
-    for (int s = 0; s < Ls; ++s) {
-      Y.get_site(at, r * Ls + Ls - 1 - s, y);
-      Z.get_site(at, r * Ls + s, z);
-      for (int k = 0; k < 24; ++k) sum += (k < 12 ? 1.0 : -1.0) * y[k] * z[k];
-    }
-  return sum;
 }
 
 const DomainWallMatrixPtr& checked(const DomainWallMatrixPtr& matrix) {
@@ -50,20 +36,15 @@ void AxialCurrent::add(const SpinorField& psi, const SpinorField& source, int fi
   SpinorField axial = SpinorField::like(Y), inserted = SpinorField::like(Y);
   for (int parity = 0; parity < 2; ++parity)
     matrix_->apply_fifth(axial, Y, parity, FifthMatrix::axial_sign, false);
-  const Geometry& g = Y.geometry();
-  std::vector<double> terms(size_t(g.local_volume()));
+  const MomentumPhases phases(Y.geometry().lattice(), zero_momentum, {0, 0, 0, 0});
+  const size_t first_time = size_t(Y.geometry().origin()[3]);
   for (int parity = 0; parity < 2; ++parity) {
-    stop_together(matrix_->lattice().communicator());
     links_[parity].apply(inserted, axial);
-    on_host(Y, [&](const SpinorField& y) {
-      on_host(inserted, [&](const SpinorField& z) {
-        for_each_index(int(g.local_volume()), [&](int site) {
-          terms[size_t(site)] = reflected_product(y, z, y.layout().position(site_coord(site, g.local())));
-        });
-      });
-    });
-    for (int64_t site = 0; site < g.local_volume(); ++site)
-      sums_[parity][size_t(g.to_global(site_coord(site, g.local()))[3])].add(terms[size_t(site)]);
+    const auto write = [&](int site_parity, const SiteRange& blocks, const ProductBuffer& out) {
+      write_reflected_products(Y, inserted, site_parity, blocks, out);
+    };
+    const std::vector<ExactSum> sums = slice_sums_of_rank(Y, 1, phases, write);
+    for (size_t t = 0; 2 * t < sums.size(); ++t) sums_[parity][first_time + t].merge(sums[2 * t]);
   }
 }
 

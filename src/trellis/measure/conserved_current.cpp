@@ -14,8 +14,10 @@ constexpr std::complex<double> i1{0.0, 1.0};
 /// of the link, so that real and imaginary parts of complex weights need a field each.
 std::unique_ptr<HoppingTerm> weighted_hop(const GaugeField& U, const WilsonParams& hops,
                                           const std::function<double(const Coord&, int)>& weights) {
+  KernelChoice choice;
+  choice.backend = U.backend();
   return std::make_unique<HoppingTerm>(
-      weighted(U, [&](const Coord& x, int mu) { return i1 * weights(x, mu); }), hops, KernelChoice{});
+      weighted(U, [&](const Coord& x, int mu) { return i1 * weights(x, mu); }), hops, choice);
 }
 
 WilsonParams isotropic_hops(const BoundaryPhases& boundary) {

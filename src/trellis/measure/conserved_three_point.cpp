@@ -2,8 +2,10 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/comm/stop_together.hpp"
-#include "trellis/device/threads.hpp"
-#include "trellis/field/storage/on_host.hpp"
+#include "trellis/field/precision_dispatch.hpp"
+#include "trellis/kernels/contract/reflected_products.hpp"
+#include "trellis/measure/reflected_products.hpp"
+#include "trellis/measure/time_slice_sums.hpp"
 
 namespace trellis {
 
@@ -17,21 +19,10 @@ LinkWeights links_from(int parity, int mu) {
   return [=](const Coord& x, int nu) { return nu == mu && parity_of(x) == parity ? 1.0 : 0.0; };
 }
 
-/// Returns the sum over right-hand sides and slices of left_{Ls-1-s}^dagger gamma5 right_s at a site.
-Number reflected_product(const SpinorField& left, const SpinorField& right, const SitePosition& at) {
-  const int Ls = left.slices();
-  double re = 0, im = 0, l[24], r[24];
-  for (int rhs = 0; rhs < left.rhs(); ++rhs)
-    for (int s = 0; s < Ls; ++s) {
-      left.get_site(at, rhs * Ls + Ls - 1 - s, l);
-      right.get_site(at, rhs * Ls + s, r);
-      for (int k = 0; k < 24; k += 2) {
-        const double sign = k < 12 ? 1.0 : -1.0;
-        re += sign * (l[k] * r[k] + l[k + 1] * r[k + 1]);
-        im += sign * (l[k] * r[k + 1] - l[k + 1] * r[k]);
-      }
-    }
-  return {re, im};
+/// A field of one complex number a site that lies where `like` lies.
+SiteField numbers_like(const SpinorField& like) {
+  return SiteField(like.lattice_ptr(),
+                   {Precision::double_precision, Subset::full, 1, 2, like.spec().backend, like.spec().lanes});
 }
 
 /// The two terms of the links in one direction, seen from their ends: hops over links that begin at sites of
@@ -43,26 +34,18 @@ class LinkProducts {
       : geometry_{U.geometry()},
         lattice_{U.lattice_ptr()},
         mu_{mu},
-        links_{ConservedCurrent(U, hops, links_from(0, mu)), ConservedCurrent(U, hops, links_from(1, mu))} {
-    for (auto* list : {&leaving_, &arriving_}) list->resize(size_t(geometry_.local_volume()));
-  }
+        links_{ConservedCurrent(U, hops, links_from(0, mu)), ConservedCurrent(U, hops, links_from(1, mu))} {}
 
   /// Adds the right-hand sides of both fields.
   void add(const SpinorField& left, const SpinorField& right) {
+    for (auto* field : {&leaving_, &arriving_})
+      if (!*field) field->emplace(numbers_like(left));
     SpinorField hopped = SpinorField::like(right);
     for (int parity = 0; parity < 2; ++parity) {
       stop_together(lattice_->communicator());
       links_[parity].apply(hopped, right);
-      on_host(left, [&](const SpinorField& l) {
-        on_host(hopped, [&](const SpinorField& h) {
-          for_each_index(int(geometry_.local_volume()), [&](int site) {
-            const Coord x = site_coord(site, geometry_.local());
-            const bool begins_here = parity_of(geometry_.to_global(x)) == parity;
-            (begins_here ? leaving_ : arriving_)[size_t(site)] +=
-                reflected_product(l, h, l.layout().position(x));
-          });
-        });
-      });
+      add_reflected_products(*leaving_, left, hopped, parity);
+      add_reflected_products(*arriving_, left, hopped, 1 - parity);
     }
   }
 
@@ -74,22 +57,11 @@ class LinkProducts {
     Momenta reversed = transfers;
     for (Momentum& n : reversed)
       for (int& k : n) k = -k;
-    const MomentumPhases phases(extents, reversed, at);
+    Coord ahead = at;  // a site has the phase of the one behind if momenta count from one ahead
+    ahead[mu_] = (at[mu_] + 1) % extents[mu_];
     std::vector<ExactSum> sums(size_t(2 * table.momenta * Lt));
-    for_each_index(table.momenta, [&](int p) {
-      for (int64_t site = 0; site < geometry_.local_volume(); ++site) {
-        const Coord x = geometry_.to_global(site_coord(site, geometry_.local()));
-        Coord behind = x;
-        behind[mu_] = (x[mu_] + extents[mu_] - 1) % extents[mu_];
-        for (const auto& [begin, value] :
-             {std::pair{x, leaving_[size_t(site)]}, std::pair{behind, arriving_[size_t(site)]}}) {
-          const Number term = phases(p, begin) * value;
-          ExactSum* sum = &sums[size_t(2 * (p * Lt + begin[3]))];
-          sum[0].add(term.real());
-          sum[1].add(term.imag());
-        }
-      }
-    });
+    add_slices(sums, *leaving_, MomentumPhases(extents, reversed, at), 0);
+    add_slices(sums, *arriving_, MomentumPhases(extents, reversed, ahead), mu_ == 3 ? Lt - 1 : 0);
     lattice_->communicator().sum(sums.data(), int(sums.size()));
     for (int p = 0; p < table.momenta; ++p) {
       const Number middle =
@@ -102,11 +74,29 @@ class LinkProducts {
   }
 
  private:
+  /// sums[momentum][(time + shift) % Lt][re, im] += this rank's slices.
+  void add_slices(std::vector<ExactSum>& sums, const SiteField& field, const MomentumPhases& phases,
+                  int shift) const {
+    const auto write = [&](int parity, const SiteRange& blocks, const ProductBuffer& out) {
+      dispatch_double(field.spec().backend, field.layout().lanes(), [&]<class Layout, class Storage>() {
+        launch_site_numbers<Layout, Storage>(field.raw(parity), out, blocks);
+      });
+    };
+    const std::vector<ExactSum> slices = slice_sums_of_rank(field, 1, phases, write);
+    const int Lt = geometry_.lattice()[3], momenta = phases.momenta();
+    for (int local = 0; local < geometry_.local()[3]; ++local)
+      for (int p = 0; p < momenta; ++p)
+        for (int part = 0; part < 2; ++part) {
+          const int t = (geometry_.origin()[3] + local + shift) % Lt;
+          sums[size_t(2 * (p * Lt + t) + part)].merge(slices[size_t(2 * (local * momenta + p) + part)]);
+        }
+  }
+
   Geometry geometry_;
   LatticePtr lattice_;
   int mu_;
-  ConservedCurrent links_[2];               ///< by the parity of the site where they begin
-  std::vector<Number> leaving_, arriving_;  ///< of the link from, and the link to a local site
+  ConservedCurrent links_[2];                    ///< by the parity of the site where they begin
+  std::optional<SiteField> leaving_, arriving_;  ///< of the link from, and the link to a local site
 };
 
 void require_lines(const DomainWallMatrix& matrix, const DomainWallLine& sequential,

@@ -5,7 +5,9 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/storage/on_device.hpp"
 #include "trellis/field/storage/on_host.hpp"
+#include "trellis/kernels/contract/half_spinors.hpp"
 #include "trellis/measure/axial_current.hpp"
 #include "trellis/solver/solve.hpp"
 
@@ -20,10 +22,26 @@ void for_each_local(const Geometry& g, const F& f) {
   for_each_index(int(g.local_volume()), [&](int site) { f(site_coord(site, g.local())); });
 }
 
-SpinorField four_dimensional(const LatticePtr& lattice) {
+SpinorField four_dimensional(const DomainWallMatrix& matrix) {
   FieldSpec spec;
   spec.rhs = column_count;
-  return SpinorField(lattice, spec);
+  spec.backend = matrix.choice().backend;
+  return SpinorField(matrix.hop().lattice_ptr(), spec);
+}
+
+/// Copies both chiralities of all right-hand sides by kernels where both fields lie on a GPU; returns false
+/// where one does not. The calls need no fields yet.
+bool copy_on_device(SpinorField& out, const SpinorField& in, HalfSpinorsCall upper, HalfSpinorsCall lower) {
+  if (out.spec().backend != in.spec().backend) return false;
+  lower.is_lower = true;
+  return on_device(out.spec().backend, [&]<class Layout>() {
+    for (HalfSpinorsCall half : {upper, lower})
+      for (int parity = 0; parity < 2; ++parity) {
+        half.from = in.raw(parity);
+        half.to = out.raw(parity);
+        launch_copy_half_spinors<Layout>(half, SiteRange(out.layout().blocks()));
+      }
+  });
 }
 
 }  // namespace
@@ -31,6 +49,13 @@ SpinorField four_dimensional(const LatticePtr& lattice) {
 void set_walls(SpinorField& eta, const SpinorField& columns, int first) {
   const int Ls = eta.slices();
   set_zero(eta);
+  HalfSpinorsCall upper;  // P_+ to the first slice
+  upper.from_first = first;
+  upper.to_stride = Ls;
+  upper.rhs = eta.rhs();
+  HalfSpinorsCall lower = upper;
+  lower.to_first = Ls - 1;
+  if (copy_on_device(eta, columns, upper, lower)) return;
   const auto fill = [&](SpinorField& walls, const SpinorField& in) {
     for_each_local(walls.geometry(), [&](const Coord& x) {
       const SitePosition from = in.layout().position(x), to = walls.layout().position(x);
@@ -58,6 +83,14 @@ void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const Spi
 
 void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int slice_minus, int slice_plus) {
   const int Ls = psi.slices();
+  HalfSpinorsCall upper;  // P_+ of its slice
+  upper.from_first = slice_plus;
+  upper.from_stride = Ls;
+  upper.to_first = first;
+  upper.rhs = psi.rhs();
+  HalfSpinorsCall lower = upper;
+  lower.from_first = slice_minus;
+  if (copy_on_device(out, psi, upper, lower)) return;
   const auto fill = [&](SpinorField& quark, const SpinorField& five) {
     for_each_local(quark.geometry(), [&](const Coord& x) {
       const SitePosition from = five.layout().position(x), to = quark.layout().position(x);
@@ -105,7 +138,7 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
   require_guess(how, matrix);
   const auto D5 = std::make_shared<DomainWallOperator>(matrix);
   const OperatorCopies copies{LinearOperatorPtr(D5)};  // shared by all solves
-  SpinorField quark = four_dimensional(matrix->hop().lattice_ptr());
+  SpinorField quark = four_dimensional(*matrix);
   std::optional<SpinorField> midpoint;
   if (Ls % 2 == 0) midpoint.emplace(SpinorField::like(quark));
   SolveReport report;
