@@ -6,9 +6,11 @@
 
 #include "trellis/algebra/color.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/device/kernel_table.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/storage/on_host.hpp"
+#include "trellis/field/storage/on_device.hpp"
 #include "trellis/gauge/loops.hpp"
+#include "trellis/kernels/gauge/polyakov_lines.hpp"
 
 namespace trellis {
 
@@ -26,54 +28,89 @@ Coord slice_coord(int i, Coord extents, int mu) {
   return site_coord(i, extents);
 }
 
-/// Ranks with the last coordinate hold the products along the whole line, and others those of a part of
-/// it.
-std::vector<ColorMatrix<double>> line_products(const GaugeField& U, int mu) {
-  const Geometry& geometry = U.geometry();
-  const int sites = int(geometry.local_volume() / geometry.local()[mu]);
-  std::vector<ColorMatrix<double>> line(sites, identity_matrix<double>());
-  const auto transfer = [&](int step) {
-    const Message message{geometry.neighbour_rank(mu, step), 0, line.data(), line.size() * sizeof(line[0])};
+/// Products that travel up the lines, from rank to rank.
+class LineMessages {
+ public:
+  LineMessages(const GaugeField& U, int mu) : U_{U}, mu_{mu} {}
+  bool is_first() const { return geometry().origin()[mu_] == 0; }
+  bool is_last() const {
+    return geometry().origin()[mu_] + geometry().local()[mu_] == geometry().lattice()[mu_];
+  }
+  int lines() const { return int(geometry().local_volume() / geometry().local()[mu_]); }
+  void receive(void* data, size_t bytes) const { transfer(-1, data, bytes); }
+  void send(void* data, size_t bytes) const { transfer(1, data, bytes); }
+
+ private:
+  const Geometry& geometry() const { return U_.geometry(); }
+  void transfer(int step, void* data, size_t bytes) const {
+    const Message message{geometry().neighbour_rank(mu_, step), 0, data, bytes};
     using Messages = std::vector<Message>;
-    const auto exchange = U.lattice().communicator().make_exchange(step > 0 ? Messages{message} : Messages{},
-                                                                   step > 0 ? Messages{} : Messages{message});
+    const auto exchange = U_.lattice().communicator().make_exchange(
+        step > 0 ? Messages{message} : Messages{}, step > 0 ? Messages{} : Messages{message});
     exchange->start();
     exchange->wait();
-  };
-  const bool is_first = geometry.origin()[mu] == 0;
-  const bool is_last = geometry.origin()[mu] + geometry.local()[mu] == geometry.lattice()[mu];
-  if (!is_first) transfer(-1);
-  for_each_index(sites, [&](int i) {
+  }
+  const GaugeField& U_;
+  int mu_;
+};
+
+/// Ranks with the last coordinate add the traces of the whole lines.
+void add_traces_on_host(const GaugeField& U, int mu, ExactSum* sums) {
+  const Geometry& geometry = U.geometry();
+  const LineMessages messages(U, mu);
+  std::vector<ColorMatrix<double>> lines(size_t(messages.lines()), identity_matrix<double>());
+  const size_t bytes = lines.size() * sizeof(lines[0]);
+  if (!messages.is_first()) messages.receive(lines.data(), bytes);
+  for_each_index(messages.lines(), [&](int i) {
     Coord x = slice_coord(i, geometry.local(), mu);
-    for (x[mu] = 0; x[mu] < geometry.local()[mu]; ++x[mu]) line[i] = line[i] * as_matrix(U.link(x, mu));
+    for (x[mu] = 0; x[mu] < geometry.local()[mu]; ++x[mu]) lines[i] = lines[i] * as_matrix(U.link(x, mu));
   });
-  if (!is_last) transfer(1);
-  return line;
+  if (!messages.is_last()) return messages.send(lines.data(), bytes);
+  for (const auto& line : lines) {
+    const Complex<double> loop = trace(line);
+    sums[0].add(loop.re / 3);
+    sums[1].add(loop.im / 3);
+  }
 }
 
-std::complex<double> polyakov_loop_on_host(const GaugeField& U, int mu) {
+/// The same where the links lie on a GPU: only what travels is copied.
+template <class Layout>
+void add_traces_on_device(const GaugeField& U, int mu, ExactSum* sums) {
+  const LineMessages messages(U, mu);
+  std::vector<int32_t> blocks;
+  for (int i = 0; i < messages.lines(); ++i)
+    blocks.push_back(U.layout().block_at(slice_coord(i, U.geometry().local(), mu)));
+  const KernelTable<int32_t> first_blocks(blocks, U.backend());
+  Memory products(size_t(messages.lines()) * 18 * sizeof(double), U.backend());
+  std::vector<double> travelling;
+  PolyakovLinesCall call{
+      U.raw(),          U.tables(), first_blocks.data(),      static_cast<double*>(products.data()),
+      messages.lines(), mu,         U.geometry().local()[mu], messages.is_first()};
+  if (!messages.is_first() || !messages.is_last()) travelling.resize(products.bytes() / sizeof(double));
+  if (!messages.is_first()) {
+    messages.receive(travelling.data(), products.bytes());
+    products.copy_from_host(travelling.data(), products.bytes());
+  }
+  launch_polyakov_lines<Layout>(call);
+  if (messages.is_last()) return launch_polyakov_traces<Layout>(call, sums);
+  products.copy_to_host(travelling.data(), products.bytes());
+  messages.send(travelling.data(), products.bytes());
+}
+}  // namespace
+
+std::complex<double> polyakov_loop(const GaugeField& U, int mu) {
   TRELLIS_REQUIRE(mu >= 0 && mu < Nd, "direction ", mu);
   const Geometry& geometry = U.geometry();
   if (geometry.lattice()[mu] == 1) {  // no hop leads around the lattice
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     return {nan, nan};
   }
-  const std::vector<ColorMatrix<double>> lines = line_products(U, mu);
   ExactSum sums[2];
-  if (geometry.origin()[mu] + geometry.local()[mu] == geometry.lattice()[mu])
-    for (const auto& line : lines) {
-      const Complex<double> loop = trace(line);
-      sums[0].add(loop.re / 3);
-      sums[1].add(loop.im / 3);
-    }
+  if (!on_device(U.backend(), [&]<class Layout>() { add_traces_on_device<Layout>(U, mu, sums); }))
+    add_traces_on_host(U, mu, sums);
   U.lattice().communicator().sum(sums, 2);
   const double sites = double(geometry.volume() / geometry.lattice()[mu]);
   return {sums[0].value() / sites, sums[1].value() / sites};
-}
-}  // namespace
-
-std::complex<double> polyakov_loop(const GaugeField& U, int mu) {
-  return on_host(U, [&](const GaugeField& links) { return polyakov_loop_on_host(links, mu); });
 }
 
 }  // namespace trellis
