@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "trellis/device/copied_bytes.hpp"
 #include "trellis/device/cuda/check.hpp"
 #include "trellis/device/cuda/freed_fields.hpp"
 #include "trellis/device/cuda/stream.hpp"
@@ -101,13 +100,15 @@ void release(void* data) {
 }
 
 void copy_to_host(void* host, const void* device, size_t bytes) {
-  count_copy_to_host(bytes);
-  check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  count_copy(int64_t(bytes));
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, launch_stream()), "cudaMemcpyAsync");
+  wait_for_stream();
 }
 
 void copy_from_host(void* device, const void* host, size_t bytes) {
-  count_copy_from_host(bytes);
-  check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  count_copy(int64_t(bytes));
+  check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, launch_stream()), "cudaMemcpyAsync");
+  wait_for_stream();  // the caller may change what page-locked memory holds
 }
 
 void copy_on_device(void* to, const void* from, size_t bytes) {

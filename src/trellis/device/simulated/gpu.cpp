@@ -11,7 +11,6 @@
 
 #include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/device/copied_bytes.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/device/simulated/for_each_site.hpp"
 #include "trellis/device/simulated/queues.hpp"
@@ -121,7 +120,6 @@ void release(void* data) {
 }
 
 void copy_to_host(void* host, const void* device, size_t bytes) {
-  count_copy_to_host(bytes);
   require_device(device);
   require_host(host);
   count_copy(int64_t(bytes));
@@ -130,7 +128,6 @@ void copy_to_host(void* host, const void* device, size_t bytes) {
   simulated::wait_for(simulated::launch_queue());
 }
 void copy_from_host(void* device, const void* host, size_t bytes) {
-  count_copy_from_host(bytes);
   require_device(device);
   require_host(host);
   count_copy(int64_t(bytes));
