@@ -91,7 +91,12 @@ def read_kernels(assembly: str, resources: str) -> Iterator[Kernel]:
         narrow = sum(count for width, count in widths.items() if width <= 4)
         registers, stack = found[match[1]]
         yield Kernel(
-            match[1], registers, stack, opcodes.total() - opcodes["NOP"], local, (widths[16], widths[8], narrow)
+            match[1],
+            registers,
+            stack,
+            opcodes.total() - opcodes["NOP"],
+            local,
+            (widths[16], widths[8], narrow),
         )
 
 
@@ -183,7 +188,9 @@ def write_table(found: dict[str, Family]) -> str:
     names = [field.name for field in fields(Family)]
     width = max([len(name) for name in found] + [6])
     lines = [f"{'family':{width}}" + "".join(f" {name:>12}" for name in names)]
-    lines += [f"{name:{width}}" + "".join(f" {n:12d}" for n in astuple(found[name])) for name in sorted(found)]
+    lines += [
+        f"{name:{width}}" + "".join(f" {n:12d}" for n in astuple(found[name])) for name in sorted(found)
+    ]
     return HEAD + "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -239,7 +246,9 @@ def objects_of(build: Path) -> list[Path]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("build", nargs="?", type=Path, default=ROOT / "build" / "cuda", help="a build with nvcc")
+    parser.add_argument(
+        "build", nargs="?", type=Path, default=ROOT / "build" / "cuda", help="a build with nvcc"
+    )
     parser.add_argument("--renew", action="store_true", help="write the table instead of comparing with it")
     parser.add_argument("--table", type=Path, default=TABLE, help="another table")
     arguments = parser.parse_args()
@@ -247,7 +256,9 @@ def main() -> int:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = families_of(kernel for group in pool.map(kernels_of_object, objects) for kernel in group)
     if not found:
-        print(f"{arguments.build} has no kernels for {ARCHITECTURE}: expected objects of nvcc in {arguments.build}/src")
+        print(
+            f"{arguments.build} has no kernels for {ARCHITECTURE}: expected objects of nvcc in {arguments.build}/src"
+        )
         return 1
     count = sum(family.kernels for family in found.values())
     if arguments.renew:

@@ -1,5 +1,5 @@
-/// The GPU layout and its vectors: each number of a site has one place, each vector can be loaded at once, and
-/// all ways to read a site give what was stored.
+/// The GPU layout and its vectors: each number of a site has one place, each vector can be loaded at once,
+/// and all ways to read a site give what was stored.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -97,9 +97,8 @@ void expect_one_value_for_all_ways() {
           ASSERT_EQ(z.im, in[2 * k + 1]);
         }
       if constexpr (Array::is_half)
-        unroll<N / 2>([&](auto k) {
-          ASSERT_EQ(array.template pair<k>(site, slot), array.pair(site, slot, k));
-        });
+        unroll<N / 2>(
+            [&](auto k) { ASSERT_EQ(array.template pair<k>(site, slot), array.pair(site, slot, k)); });
     }
 }
 

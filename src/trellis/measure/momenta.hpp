@@ -30,7 +30,7 @@ class MomentumPhases {
   }
   int momenta() const { return int(steps_.size() / 4); }
   /// For the host's memory; it lasts as long as this does.
-  PhaseTable table() const { return {roots_.data(), steps_.data(), int64_t(roots_.size() / 2)}; }
+  MomentumPhaseTable table() const { return {roots_.data(), steps_.data(), int64_t(roots_.size() / 2)}; }
   const std::vector<double>& roots() const { return roots_; }
   const std::vector<int64_t>& steps() const { return steps_; }
 
@@ -44,7 +44,7 @@ class DevicePhases {
  public:
   DevicePhases(const MomentumPhases& phases, Backend backend)
       : roots_{phases.roots(), backend}, steps_{phases.steps(), backend} {}
-  PhaseTable table() const { return {roots_.data(), steps_.data(), int64_t(roots_.size() / 2)}; }
+  MomentumPhaseTable table() const { return {roots_.data(), steps_.data(), int64_t(roots_.size() / 2)}; }
 
  private:
   KernelTable<double> roots_;

@@ -191,7 +191,8 @@ TRELLIS_SITE_FN auto projected_integers(const SpinorView<Layout, Storage>& in, i
   IntegerHalfSpinor<typename Array::Real, Pair> h;
   unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
     Pair psi[Ns], p[2];
-    unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { psi[s] = in.array().template pair<3 * s + c>(block, slot); });
+    unroll<Ns>([&](auto s)
+                   TRELLIS_INLINE_LAMBDA { psi[s] = in.array().template pair<3 * s + c>(block, slot); });
     project_pairs<mu, plus>(p, psi);
     h.s[0].c[c] = p[0];
     h.s[1].c[c] = p[1];

@@ -87,8 +87,7 @@ class SiteArray {
       const Element* p = origin(block, slot);
       for_each_vector([&](auto first, auto length) TRELLIS_INLINE_LAMBDA {
         const auto v = ElementVector<Element, length>::template load<access>(p + offset(block, first));
-        unroll<length>([&](auto i)
-                           TRELLIS_INLINE_LAMBDA { r[first + i] = Scalar(v.template get<i>()); });
+        unroll<length>([&](auto i) TRELLIS_INLINE_LAMBDA { r[first + i] = Scalar(v.template get<i>()); });
       });
     } else {
       const Element* p = origin(block, slot);
@@ -155,7 +154,8 @@ class SiteArray {
   TRELLIS_SITE_FN Complex<Real> number(int block, int slot, int k, const Real& unit) const {
     static_assert(N % 2 == 0);
     if constexpr (is_gpu) {
-      const auto v = ElementVector<Element, 2>::template load<access>(origin(block, slot) + offset(block, 2 * k));
+      const auto v =
+          ElementVector<Element, 2>::template load<access>(origin(block, slot) + offset(block, 2 * k));
       const Scalar re = Scalar(v.template get<0>()), im = Scalar(v.template get<1>());
       if constexpr (is_half) return {unit * re, unit * im};
       return {re, im};

@@ -1,8 +1,8 @@
 #pragma once
 /// Loads and stores of several stored numbers at once, as GPUs move them best: 16 bytes a thread where a site
 /// has so many left, 8, 4 or 2 where it has fewer. They are written as machine instructions, for compilers
-/// split a load through a cast pointer into loads of single numbers again. On the host they copy bytes, and an
-/// address that a GPU could not load from is an error.
+/// split a load through a cast pointer into loads of single numbers again. On the host they copy bytes, and
+/// an address that a GPU could not load from is an error.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -93,8 +93,8 @@ __device__ __forceinline__ void write_words(void* p, const uint16_t (&w)[1]) {
 #else
 #if !defined(__CUDACC__)
 [[gnu::noinline]] inline void throw_misaligned(const void* p, size_t bytes) {
-  throw Error(message("address ", p, " of a vector load or store of a GPU; expected a multiple of its ", bytes,
-                      " bytes"));
+  throw Error(message("address ", p, " of a vector load or store of a GPU; expected a multiple of its ",
+                      bytes, " bytes"));
 }
 #endif
 TRELLIS_SITE_FN void require_alignment([[maybe_unused]] const void* p, [[maybe_unused]] size_t bytes) {
@@ -173,8 +173,8 @@ class ElementVector {
   }
 
  private:
-  using Word = std::conditional_t<sizeof(Element) == 8, uint64_t,
-                                  std::conditional_t<bytes == 2, uint16_t, uint32_t>>;
+  using Word =
+      std::conditional_t<sizeof(Element) == 8, uint64_t, std::conditional_t<bytes == 2, uint16_t, uint32_t>>;
   Word words_[bytes / sizeof(Word)];
 };
 
@@ -186,7 +186,8 @@ TRELLIS_SITE_FN int32_t table_entry(const int32_t* table, int block, int leg) {
   const int32_t* const of_block = table + size_t(block) * 8;
   if constexpr (std::is_base_of_v<GpuLayout, Layout>) {
     const unsigned place = unsigned(leg) % unsigned(legs);
-    const auto v = ElementVector<int32_t, legs>::template load<Access::constant>(of_block + (leg - int(place)));
+    const auto v =
+        ElementVector<int32_t, legs>::template load<Access::constant>(of_block + (leg - int(place)));
     const int32_t first = place % 2 == 0 ? v.template get<0>() : v.template get<1>();
     if constexpr (legs == 2) return first;
     const int32_t second = place % 2 == 0 ? v.template get<legs - 2>() : v.template get<legs - 1>();

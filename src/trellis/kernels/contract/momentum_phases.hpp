@@ -9,7 +9,7 @@ namespace trellis {
 struct SiteRange;
 
 /// The angle is a number of steps of 2 pi / order: steps[momentum][3] + sum_k steps[momentum][k] x_k.
-struct PhaseTable {
+struct MomentumPhaseTable {
   const double* roots = nullptr;  ///< [order][re, im], clockwise
   const int64_t* steps = nullptr;
   int64_t order = 1;
@@ -23,7 +23,7 @@ struct PhaseTable {
 
 /// phases[momentum][re, im][site - first] of the sites of a chunk, for devices.
 struct SitePhases {
-  PhaseTable table;
+  MomentumPhaseTable table;
   SiteCoordinates coordinates;
   double* phases;
   int first, stride;

@@ -21,8 +21,8 @@ struct NucleonSpins {
 struct NucleonSinkShape {
   const NucleonSpins* spins = nullptr;
   int count = 0;
-  double up = 0, down = 0;  ///< weights of the lines that carry the current
-  PhaseTable phases;        ///< of one momentum
+  double up = 0, down = 0;    ///< weights of the lines that carry the current
+  MomentumPhaseTable phases;  ///< of one momentum
   Complex<double> wrapped{1.0, 0.0};
 };
 

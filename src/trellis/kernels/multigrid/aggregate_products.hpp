@@ -187,8 +187,7 @@ class MixColumns {
     const size_t n = size_t(vectors_);
     for (int k = 0; k < 2 * half_components; ++k) {
       Complex<Real> old[most_vectors];
-      for (int j = 0; j < vectors_; ++j)
-        old[j] = field_.number(block, j, k, Real(Scalar(1)));
+      for (int j = 0; j < vectors_; ++j) old[j] = field_.number(block, j, k, Real(Scalar(1)));
       const Scalar* matrix =
           matrix_ + 2 * (size_t(group_of_[block]) * 2 + size_t(k / half_components)) * n * n * Layout::lanes;
       for (int j = 0; j < vectors_; ++j) {

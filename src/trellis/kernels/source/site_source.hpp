@@ -9,10 +9,10 @@ namespace trellis {
 /// The sites where a source is not zero, and its value there.
 struct SourceShape {
   static constexpr int every_time = -1;
-  PhaseTable phases;         ///< of one momentum; the value is exp(+i p.(x - origin))
-  int time = every_time;     ///< of the slice
-  bool has_corners = false;  ///< only sites with even x, y and z
-  bool is_point = false;     ///< only the site `at`, with the value 1
+  MomentumPhaseTable phases;  ///< of one momentum; the value is exp(+i p.(x - origin))
+  int time = every_time;      ///< of the slice
+  bool has_corners = false;   ///< only sites with even x, y and z
+  bool is_point = false;      ///< only the site `at`, with the value 1
   int at[Nd] = {0, 0, 0, 0};
 
   TRELLIS_SITE_FN bool contains(const int* x) const {
