@@ -21,6 +21,7 @@ case "$limit-$step_limit" in
 esac
 all_parts=probe,tests,hops,solves,tests2,tests4,algebra,gauge,trajectory,glass,multigrid,counters,memcheck,large_hops,large_solves,further_hops
 only=${GPU_CHECK_ONLY:-$all_parts}
+only=${only// /,}
 for part in ${only//,/ }; do
   case ",$all_parts," in
     *",$part,"*) ;;

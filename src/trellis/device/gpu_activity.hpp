@@ -7,15 +7,16 @@
 namespace trellis::cuda {
 
 struct Activity {
-  int64_t kernels = 0;       ///< launches
-  int64_t waits = 0;         ///< times that the host waits for the GPU; a copy to or from the host is one
-  int64_t copies = 0;        ///< between host and GPU
-  int64_t copied_bytes = 0;  ///< likewise
+  int64_t kernels = 0;        ///< launches
+  int64_t waits = 0;          ///< times that the host waits for the GPU; a copy to or from the host is one
+  int64_t copies = 0;         ///< between host and GPU, but for messages between ranks
+  int64_t copied_bytes = 0;   ///< likewise
+  int64_t message_bytes = 0;  ///< copied between host and GPU for messages between ranks
 };
 
 namespace detail {
 struct ActivityCounters {
-  std::atomic<int64_t> kernels{0}, waits{0}, copies{0}, copied_bytes{0};
+  std::atomic<int64_t> kernels{0}, waits{0}, copies{0}, copied_bytes{0}, message_bytes{0};
 };
 inline ActivityCounters activity_so_far;
 }  // namespace detail
@@ -23,13 +24,13 @@ inline ActivityCounters activity_so_far;
 /// Returns the counts since the process began.
 inline Activity activity() {
   const detail::ActivityCounters& all = detail::activity_so_far;
-  return {all.kernels, all.waits, all.copies, all.copied_bytes};
+  return {all.kernels, all.waits, all.copies, all.copied_bytes, all.message_bytes};
 }
 /// Returns the counts since `before`.
 inline Activity activity_since(const Activity& before) {
   const Activity now = activity();
   return {now.kernels - before.kernels, now.waits - before.waits, now.copies - before.copies,
-          now.copied_bytes - before.copied_bytes};
+          now.copied_bytes - before.copied_bytes, now.message_bytes - before.message_bytes};
 }
 
 inline void count_kernel() { detail::activity_so_far.kernels.fetch_add(1, std::memory_order_relaxed); }
@@ -37,6 +38,9 @@ inline void count_wait() { detail::activity_so_far.waits.fetch_add(1, std::memor
 inline void count_copy(int64_t bytes) {
   detail::activity_so_far.copies.fetch_add(1, std::memory_order_relaxed);
   detail::activity_so_far.copied_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+inline void count_message_copy(int64_t bytes) {
+  detail::activity_so_far.message_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 }  // namespace trellis::cuda

@@ -196,11 +196,11 @@ void Stream::wait() {
   check(cudaStreamSynchronize(handles_->stream), "cudaStreamSynchronize");
 }
 void Stream::copy_to_host(void* host, const void* device, size_t bytes) {
-  count_copy(int64_t(bytes));
+  count_message_copy(int64_t(bytes));
   check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, handles_->stream), "cudaMemcpyAsync");
 }
 void Stream::copy_from_host(void* device, const void* host, size_t bytes) {
-  count_copy(int64_t(bytes));
+  count_message_copy(int64_t(bytes));
   check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, handles_->stream), "cudaMemcpyAsync");
 }
 

@@ -198,13 +198,13 @@ void Stream::wait() {
 void Stream::copy_to_host(void* host, const void* device, size_t bytes) {
   require_device(device);
   require_host(host);
-  count_copy(int64_t(bytes));
+  count_message_copy(int64_t(bytes));
   simulated::submit(handles_->queue, [=] { std::memcpy(host, device, bytes); });
 }
 void Stream::copy_from_host(void* device, const void* host, size_t bytes) {
   require_device(device);
   require_host(host);
-  count_copy(int64_t(bytes));
+  count_message_copy(int64_t(bytes));
   simulated::submit(handles_->queue, [=] { std::memcpy(device, host, bytes); });
 }
 Stream::Scope::Scope(const Stream& stream)

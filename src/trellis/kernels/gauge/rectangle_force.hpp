@@ -59,13 +59,23 @@ class SliceForce {
   int first_place = 0;  ///< of the scratch memory
 
   TRELLIS_SITE_FN void operator()(int slice) const {
-    const int32_t* blocks = call_.blocks + size_t(slice) * size_t(call_.blocks_per_slice);
-    for (int place = 0; place < call_.blocks_per_slice; ++place) staples(blocks[place], place);
-    for (int i = 0; i < call_.plaquette_count; ++i) loops(blocks[call_.plaquettes[i]], call_.plaquettes[i]);
-    for (int i = 0; i < call_.inner_count; ++i) update(blocks[call_.inner[i]]);
+    for (int i = 0; i < call_.blocks_per_slice; ++i) staples_of(slice, i);
+    for (int i = 0; i < call_.plaquette_count; ++i) loops_of(slice, i);
+    for (int i = 0; i < call_.inner_count; ++i) update_of(slice, i);
   }
 
+  // The three parts of a slice, of which each needs all of the one before: element i of what a part works on.
+  TRELLIS_SITE_FN void staples_of(int slice, int i) const { staples(blocks_of(slice)[i], i); }
+  TRELLIS_SITE_FN void loops_of(int slice, int i) const {
+    const int32_t place = call_.plaquettes[i];
+    loops(blocks_of(slice)[place], place);
+  }
+  TRELLIS_SITE_FN void update_of(int slice, int i) const { update(blocks_of(slice)[call_.inner[i]]); }
+
  private:
+  TRELLIS_SITE_FN const int32_t* blocks_of(int slice) const {
+    return call_.blocks + size_t(slice) * size_t(call_.blocks_per_slice);
+  }
   enum { upper_mu, upper_nu, lower_mu, lower_nu, X1, X2, X3, X4, front, back };
 
   TRELLIS_SITE_FN Matrix load(const Array& array, int block, int slot, int shift) const {
