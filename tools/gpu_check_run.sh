@@ -290,9 +290,9 @@ counters() {
     not_run "counters" "$([ -n "$simulated" ] && echo "the GPU is simulated" || echo "ncu is not installed here")"
     return
   fi
-  step "counters" "$1" "${with_libraries[@]}" OMP_NUM_THREADS=4 "$tool" --csv --page raw --clock-control none \
-    -k 'regex:site_kernel|group_kernel' -c 60 --metrics "$(joined "${counter_names[@]}")" \
-    "$pack/bin/gpu_bench" counters "$1" "$small"
+  step "counters" "$1" "$tool" --csv --page raw --clock-control none --target-processes all \
+    -k 'regex:site_kernel|group_kernel|term_kernel|sum_kernel' -c 80 --metrics "$(joined "${counter_names[@]}")" \
+    "${with_libraries[@]}" OMP_NUM_THREADS=4 "$pack/bin/gpu_bench" counters "$1" "$small"
   grep -q '^"ID"' "$log" || return
   printf '\n### counters\n\n' >>"$work/sections.md"
   while IFS=$'\x1f' read -r -a cells; do
@@ -342,7 +342,10 @@ run_all() {
     ! wanted probe || not_run "probe" "the GPU is simulated"
   else
     gpu_facts
-    ! wanted probe || { step "probe" 30 "${with_libraries[@]}" "$pack/bin/gpu_probe" && collect; }
+    if wanted probe; then
+      step "probe" 30 "${with_libraries[@]}" "$pack/bin/gpu_probe"
+      collect
+    fi
   fi
   ! wanted tests || tests_of_one_process 70
   ! wanted hops || bench hops 45 "$small"
