@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/field/storage/on_host.hpp"
 #include "trellis/kernels/multigrid/coarse_hop.hpp"
@@ -89,11 +90,16 @@ double invert(SiteField& inverse, const SiteField& diagonal, int n) {
   double worst = 0;
   on_host(inverse, [&](SiteField& out) {
     on_host(diagonal, [&](const SiteField& in) {
-      for_each_position(in.layout(), [&](const SitePosition& at) {
-        const DenseInverse found = inverse_of(matrix_at(in, at, n));
-        worst = std::max(worst, found.condition);
-        set_matrix(out, at, found.inverse);
-      });
+      for (int parity = 0; parity < 2; ++parity) {
+        std::vector<double> conditions(size_t(in.layout().blocks(parity)));
+        for_each_index(in.layout().blocks(parity), [&](int site) {
+          const SitePosition at{parity, site, 0};
+          const DenseInverse found = inverse_of(matrix_at(in, at, n));
+          conditions[size_t(site)] = found.condition;
+          set_matrix(out, at, found.inverse);
+        });
+        for (const double condition : conditions) worst = std::max(worst, condition);
+      }
     });
   });
   return worst;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "trellis/algebra/random.hpp"
+#include "trellis/device/threads.hpp"
 #include "trellis/field/storage/on_host.hpp"
 
 namespace trellis {
@@ -12,11 +13,11 @@ void fill_with_noise(SiteField& field, uint64_t seed, uint32_t draw, const std::
   on_host(field, [&](SiteField& image) {
     const Geometry& g = image.geometry();
     const size_t pairs = size_t(image.reals()) / 2;
-    std::vector<double> site(2 * pairs);
-    for (int64_t i = 0; i < g.local_volume(); ++i) {
+    for_each_index(int(g.local_volume()), [&](int i) {
       const Coord x = site_coord(i, g.local());
       const SitePosition at = image.layout().position(x);
-      if (image.subset() != Subset::full && subset_of(at.parity) != image.subset()) continue;
+      if (image.subset() != Subset::full && subset_of(at.parity) != image.subset()) return;
+      std::vector<double> site(2 * pairs);
       const SiteRandom<double> random(key, RandomPurpose::multigrid, draw, uint64_t(g.global_index(x)));
       for (int j = 0; j < image.rhs(); ++j) {
         for (size_t k = 0; k < pairs; ++k) {
@@ -26,7 +27,7 @@ void fill_with_noise(SiteField& field, uint64_t seed, uint32_t draw, const std::
         }
         image.set_site(at, j, site.data());
       }
-    }
+    });
   });
 }
 
