@@ -49,11 +49,12 @@ TEST(SimulatedGpu, streams_beside_the_main_one) {
   const Numbers values(count, 1.5), expected(count, 2.5);
   std::vector<std::unique_ptr<cuda::PinnedMemory>> pinned;  // late work may write to it
   expect_that_schedules_find(expected, [&] {
-    Memory in(bytes, Backend::cuda), out(bytes, Backend::cuda);
+    Memory source(bytes, Backend::cuda), in(bytes, Backend::cuda), out(bytes, Backend::cuda);
     pinned.push_back(std::make_unique<cuda::PinnedMemory>(bytes));
     double* host = static_cast<double*>(pinned.back()->data());
     cuda::Stream stream;
-    in.copy_from_host(values.data(), bytes);
+    source.copy_from_host(values.data(), bytes);
+    in.copy_from(source);  // for which the host does not wait
     stream.follow_main();
     stream.copy_to_host(host, in.data(), bytes);
     stream.wait();
@@ -77,7 +78,7 @@ TEST(SimulatedGpu, halos_of_hops) {
         std::make_shared<WilsonMatrix>(U, WilsonParams{.mass = 0.1}, KernelChoice{.backend = backend}));
     SpinorField even = M.make_field(), odd = M.make_field();
     test::to_product(even, psi);
-    return [=, M = M]() mutable {
+    return [=] {
       SpinorField a = even, b = odd;
       for (int turn = 0; turn < 2; ++turn) {
         M.apply(b, a);
@@ -86,7 +87,7 @@ TEST(SimulatedGpu, halos_of_hops) {
       return test::numbers_of(a);
     };
   };
-  auto on_gpu = hops(Backend::cuda);
+  const auto on_gpu = hops(Backend::cuda);
   const Numbers expected = hops(Backend::cpu)();
   EXPECT_EQ(wrong_schedules(StreamWait::none, expected, on_gpu), 0);
   if (world()->size() == 1) return;  // nothing travels
