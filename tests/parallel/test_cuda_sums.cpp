@@ -5,12 +5,18 @@
 #include <thread>
 
 #include "tests/support/gpu_comparison.hpp"
+#include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "trellis/device/cuda/partial_sum.hpp"
 #include "trellis/device/gpu_activity.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/many_fields.hpp"
+#include "trellis/operator/wilson.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
+#include "trellis/solver/normal_operator.hpp"
+#include "trellis/solver/solve.hpp"
 
 namespace trellis {
 namespace {
@@ -258,6 +264,40 @@ TEST_F(CudaSums, sums_take_one_launch_and_one_wait) {
     EXPECT_EQ(update.kernels, 1) << columns;
     EXPECT_EQ(update.waits, 0) << columns;
   }
+}
+
+/// Mixed precision, so that fields are converted, too: nothing goes to the host but sums.
+TEST_F(CudaSums, a_solve_copies_nothing_and_waits_twice_an_iteration) {
+  const GaugeField U = test::to_product(lattice, test::random_gauge({4, 4, 8, 8}, 51, 0.5));
+  WilsonParams params;
+  params.mass = 0.2;
+  const KernelChoice choice{Precision::double_precision, 12, Backend::cuda, 0};
+  const LinearOperatorPtr A = std::make_shared<NormalOperator>(
+      std::make_shared<WilsonSchur>(std::make_shared<WilsonMatrix>(U, params, choice), SchurForm::symmetric));
+  const OperatorCopies copies(A);
+  for (const Precision inner : {Precision::double_precision, Precision::single_precision})
+    for (const int columns : {1, 12}) {
+      const SpinorField b = random_field(lattice, A->domain(columns), 52);
+      const SolverSpec spec = inner == Precision::double_precision
+                                  ? SolverSpec(CgSpec{1e-8})
+                                  : SolverSpec(MixedPrecisionSpec{CgSpec{1e-8}, inner});
+      SpinorField x = SpinorField::like(b);
+      (void)solve(spec, copies, x, b);  // it makes the operator's copies
+      x = SpinorField::like(b);
+      const cuda::Activity before = cuda::activity();
+      const SolveReport report = solve(spec, copies, x, b);
+      const cuda::Activity spent = cuda::activity_since(before);
+      EXPECT_LT(report.largest_residual(), 2e-8);
+      const double kernels = double(spent.kernels) / report.iterations,
+                   waits = double(spent.waits) / report.iterations;
+      if (world()->size() > 1) continue;  // halos are copied
+      EXPECT_EQ(spent.copied_bytes, 0) << columns << " columns, inner " << name_of(inner);
+      EXPECT_LT(waits, 2.8) << columns << " columns";
+      EXPECT_LT(kernels, 10) << columns << " columns";
+      std::cout << "CG, inner " << name_of(inner) << ", " << columns << " columns: " << kernels
+                << " kernels and " << waits << " waits an iteration, " << report.iterations << " iterations"
+                << std::endl;
+    }
 }
 
 TEST_F(CudaSums, sums_belong_to_the_stream_of_their_launches) {
