@@ -42,8 +42,18 @@ void order(cudaStream_t first, cudaStream_t second) {
   check(cudaEventDestroy(event), "cudaEventDestroy");
 }
 
+size_t bytes_of_gpu() {
+  static const size_t all = [] {
+    size_t available = 0, total = 0;
+    check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
+    return total;
+  }();
+  return all;
+}
+
 /// Null if the GPU has no more.
 void* take_from_pool(size_t bytes) {
+  if (bytes > bytes_of_gpu()) return nullptr;
   void* data = nullptr;
   const cudaError_t code = cudaMallocFromPoolAsync(&data, bytes, pool(), main_stream);
   if (code != cudaErrorMemoryAllocation) {
