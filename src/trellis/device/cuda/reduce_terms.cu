@@ -7,34 +7,21 @@
 #include "trellis/device/cuda/check.hpp"
 #include "trellis/device/cuda/for_each_site.cuh"
 #include "trellis/device/gpu_activity.hpp"
+#include "trellis/device/memory.hpp"
 
 namespace trellis::cuda {
 
 namespace {
-/// Device memory of one kind that grows on demand and lives as long as the thread. Whoever launches waits for
-/// the result before it launches again, so that a thread needs no second one.
+/// Device memory that grows on demand and lives as long as the thread. Whoever launches waits for the result
+/// before it launches again, so that a thread needs no second one.
 template <class T>
-class DeviceBuffer {
- public:
-  DeviceBuffer() = default;
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-  ~DeviceBuffer() { (void)cudaFree(data_); }  // at the end of the process the driver may be gone already
-  T* get(size_t count) {
-    if (count > capacity_) {
-      check(cudaFree(std::exchange(data_, nullptr)), "cudaFree");
-      capacity_ = 0;
-      check(cudaMalloc(&data_, count * sizeof(T)), "cudaMalloc");
-      check(cudaMemsetAsync(data_, 0, count * sizeof(T), launch_stream()), "cudaMemsetAsync");
-      capacity_ = count;
-    }
-    return data_;
+T* grown(Memory& memory, size_t count) {
+  if (count * sizeof(T) > memory.bytes()) {
+    memory = Memory();
+    memory = Memory(count * sizeof(T), Backend::cuda);
   }
-
- private:
-  T* data_ = nullptr;
-  size_t capacity_ = 0;
-};
+  return static_cast<T*>(memory.data());
+}
 
 /// Page-locked memory of the host that the device writes to.
 class FinishedSums {
@@ -59,9 +46,8 @@ class FinishedSums {
   size_t capacity_ = 0;
 };
 
-thread_local DeviceBuffer<SumInMaking> sums_in_making;
+thread_local Memory sums_in_making, terms_of_launch;
 thread_local FinishedSums finished_sums;
-thread_local DeviceBuffer<double> terms_of_launch;
 
 /// Waits for what a launch leaves. Looking at it takes half the time of a wait for the stream, which comes
 /// where the launch takes long, or fails.
@@ -82,11 +68,10 @@ void wait_for_rows(const SumMemory& memory, int rows) {
 }  // namespace
 
 SumMemory sum_memory(int rows) {
-  (void)launch_stream();  // chooses the GPU
   thread_local unsigned turn = 0;
   if (++turn == 0) turn = 1;
   const size_t count = size_t(rows < 64 ? 64 : rows);
-  return {sums_in_making.get(count), finished_sums.get(count), turn};
+  return {grown<SumInMaking>(sums_in_making, count), finished_sums.get(count), turn};
 }
 
 void take_sums(const SumMemory& memory, int rows, ExactSum* sums) {
@@ -99,10 +84,7 @@ double take_maximum(const SumMemory& memory) {
   return maximum_of(memory.finished->low[0]);
 }
 
-double* term_buffer(size_t count) {
-  (void)launch_stream();
-  return terms_of_launch.get(count);
-}
+double* term_buffer(size_t count) { return grown<double>(terms_of_launch, count); }
 
 void reduce_rows(const double* terms, int count, size_t stride, int rows, ExactSum* sums) {
   constexpr int most_rows = 16384;  // a launch has at most 65535 columns
