@@ -519,5 +519,5 @@ def test_each_launch_on_the_cpu_has_one_on_gpus_in_the_same_storage() -> None:
         }
         if "cuda" not in storages:
             assert set(re.findall(r"void (launch_\w+)<", launch.read_text())) <= cuda_launches.ON_CPUS_ALONE
-        else:
+        elif "cpu" in storages:  # fields on the host are converted without launches
             assert storages["cpu"] == storages["cuda"], launch
