@@ -7,7 +7,9 @@
 #include "trellis/gauge/force.hpp"
 #include "trellis/gauge/loops.hpp"
 #include "trellis/gauge/stout_chain.hpp"
+#include "trellis/operator/staggered_derivative.hpp"
 #include "trellis/operator/wilson.hpp"
+#include "trellis/operator/wilson_derivative.hpp"
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis::gpu_check {
@@ -29,6 +31,50 @@ void timed(Section& section, const std::string& name, const GaugeField& host,
     row(section, name, host, time_of([&] { call(U); }), bytes, bits);
   });
 }
+
+/// What trajectories ask of links and quarks beside solves.
+void measure_quark_forces(Section& section, const GaugeField& host) {
+  const double sites = double(host.geometry().volume());
+  section.run("links of hops", [&] {
+    const GaugeField U = host.on(Backend::cuda);
+    row(section, "links of hops, checked", host,
+        time_of([&] { (void)HopLinks(U, Precision::double_precision, 12, Backend::cuda); }),
+        (2 * 72 + 48) * 8 * sites, "", Precision::double_precision, 12);
+  });
+  section.run("staggered derivative", [&] {
+    const GaugeField U = host.on(Backend::cuda);
+    const auto links = std::make_shared<StaggeredLinks>(
+        U, KernelChoice{Precision::double_precision, 12, Backend::cuda, 0});
+    const auto matrix = std::make_shared<StaggeredMatrix>(links, StaggeredPhases{}, 0.1);
+    const StaggeredLinkDerivative derivative(matrix);
+    const std::vector<SpinorField> fields(10, matrix->hopping().make_field(Subset::even, 1));
+    std::vector<const SpinorField*> X;
+    for (const SpinorField& field : fields) X.push_back(&field);
+    LinkDerivative G(U);
+    const Times times = time_of([&] { derivative.add(G, nullptr, X, std::vector<double>(X.size(), 0.5)); });
+    section.print(row_of(section, "staggered derivative, 10 fields", host.geometry().lattice(),
+                         Precision::double_precision, 12, 10, times, derivative.flops(10),
+                         derivative.bytes(10), ""));
+  });
+  section.run("clover derivative", [&] {
+    WilsonParams params;
+    params.csw_spatial = params.csw_temporal = 1.0;
+    const GaugeField U = host.on(Backend::cuda);
+    WilsonLinkDerivative derivative(params);
+    FieldSpec spec;
+    spec.backend = Backend::cuda;
+    const SpinorField X(U.lattice_ptr(), spec);
+    LinkDerivative G(U);
+    const Times times = time_of([&] {
+      derivative.begin(U);
+      derivative.add(G, X, X, 0.5);
+      derivative.finish(G);
+    });
+    section.print(row_of(section, "clover derivative", host.geometry().lattice(), Precision::double_precision,
+                         18, 1, times, sites * derivative.flops(1), sites * derivative.bytes(1), ""));
+  });
+}
+
 }  // namespace
 
 void measure_gauge(Section& section, const std::vector<int>& extents) {
@@ -95,9 +141,10 @@ void measure_gauge(Section& section, const std::vector<int>& extents) {
       params.csw_spatial = params.csw_temporal = 1.0;
       const GaugeField U = host.on(Backend::cuda);
       const KernelChoice choice{Precision::single_precision, 12, Backend::cuda, 0};
-      row(section, "clover operator set-up (host)", host,
+      row(section, "clover operator set-up", host,
           time_of([&] { (void)WilsonMatrix(U, params, choice); }), 0, "", Precision::single_precision, 12);
     });
+    measure_quark_forces(section, host);
   }
 }
 
