@@ -43,8 +43,8 @@ void measure_quark_forces(Section& section, const GaugeField& host) {
   });
   section.run("staggered derivative", [&] {
     const GaugeField U = host.on(Backend::cuda);
-    const auto links = std::make_shared<StaggeredLinks>(
-        U, KernelChoice{Precision::double_precision, 12, Backend::cuda, 0});
+    const auto links =
+        std::make_shared<StaggeredLinks>(U, KernelChoice{Precision::double_precision, 12, Backend::cuda, 0});
     const auto matrix = std::make_shared<StaggeredMatrix>(links, StaggeredPhases{}, 0.1);
     const StaggeredLinkDerivative derivative(matrix);
     const std::vector<SpinorField> fields(10, matrix->hopping().make_field(Subset::even, 1));
@@ -141,8 +141,8 @@ void measure_gauge(Section& section, const std::vector<int>& extents) {
       params.csw_spatial = params.csw_temporal = 1.0;
       const GaugeField U = host.on(Backend::cuda);
       const KernelChoice choice{Precision::single_precision, 12, Backend::cuda, 0};
-      row(section, "clover operator set-up", host,
-          time_of([&] { (void)WilsonMatrix(U, params, choice); }), 0, "", Precision::single_precision, 12);
+      row(section, "clover operator set-up", host, time_of([&] { (void)WilsonMatrix(U, params, choice); }), 0,
+          "", Precision::single_precision, 12);
     });
     measure_quark_forces(section, host);
   }

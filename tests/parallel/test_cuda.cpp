@@ -438,6 +438,42 @@ TEST_F(Cuda, work_on_the_host_counts_its_transfers) {
             1);
 }
 
+/// The GPU layout in every storage, with scales where a row is longer than 1; 14 reals take any U(3) link.
+TEST_F(Cuda, links_of_hops_are_stored_as_on_the_host) {
+  GaugeField longer = U;
+  for (int mu = 0; mu < Nd; ++mu) {
+    Link link = U.link({1, 2, 3, 1}, mu);
+    for (std::complex<double>& z : link) z *= 1.5;
+    longer.set_link({1, 2, 3, 1}, mu, link);
+  }
+  const auto bytes_of = [](const HopLinks& links) {
+    std::vector<char> bytes(links.bytes());
+    const char* data = static_cast<const char*>(links.raw(0).data);
+    if (links.backend() == Backend::cuda)
+      cuda::copy_to_host(bytes.data(), data, bytes.size());
+    else
+      std::copy_n(data, bytes.size(), bytes.begin());
+    return bytes;
+  };
+  for (const Precision precision : all_precisions)
+    for (const int reals : {18, 14, 12, 8}) {
+      if (!has_link_storage(precision, reals)) continue;
+      for (const GaugeField* links : {&U, &longer}) {
+        if (links == &longer && reals != 18) continue;
+        const HopLinks host(*links, precision, reals, Backend::gpu_emulated);
+        const GaugeField there = links->on(Backend::cuda);
+        HopLinks gpu(there, precision, reals, Backend::cuda);
+        EXPECT_TRUE(bytes_of(gpu) == bytes_of(host)) << name_of(precision) << ", " << reals << " reals";
+        if (links == &longer) continue;
+        gpu.refill(there);
+        EXPECT_TRUE(bytes_of(gpu) == bytes_of(host))
+            << name_of(precision) << ", " << reals << " reals, again";
+      }
+    }
+  EXPECT_THROW(HopLinks(longer.on(Backend::cuda), Precision::double_precision, 12, Backend::cuda),
+               BadArgument);
+}
+
 /// After its start a trajectory leaves its fields on the GPU: a colour vector on one parity has 24 kB here,
 /// the links 590 kB.
 class CudaTrajectory : public Cuda {
@@ -454,7 +490,7 @@ class CudaTrajectory : public Cuda {
           const int64_t copied = cuda::activity_since(before).copied_bytes;
           if (V.backend() == Backend::cuda && world()->rank() == 0)
             std::cout << what << ": " << copied << " bytes copied" << std::endl;
-          EXPECT_LT(copied, 20000) << what;
+          if (world()->size() == 1) EXPECT_LT(copied, 20000) << what;  // messages of halos are copies, too
           Numbers all = numbers(W), seen = test::numbers_of(W, record);
           all.insert(all.end(), seen.begin(), seen.end());
           return all;

@@ -45,7 +45,7 @@ TRELLIS_SITE_FN int32_t nearest_integer(float x) {
 TRELLIS_SITE_FN void store_fixed(int16_t* p, float x) { *p = int16_t(nearest_integer(x)); }
 
 /// @pre |u| <= 1, but for rounding
-inline int16_t stored_link_component(float u) {
+TRELLIS_SITE_FN int16_t stored_link_component(float u) {
   const float x = u * link_full_scale;
   return int16_t(nearest_integer(x > 32767.0f ? 32767.0f : x < -32767.0f ? -32767.0f : x));
 }

@@ -102,10 +102,7 @@ template <int N>
 TRELLIS_SITE_FN void write_link_reals(const ColorMatrix<double>& U, double (&out)[N]) {
   static_assert(N == 18 || N == 14 || N == 12 || N == 8);
   if constexpr (N == 8) {
-    const ColorMatrix<double> Q = detail::hermitian_logarithm(U);
-    const double reals[8] = {Q.e[0][0].re, Q.e[1][1].re, Q.e[0][1].re, Q.e[0][1].im,
-                             Q.e[0][2].re, Q.e[0][2].im, Q.e[1][2].re, Q.e[1][2].im};
-    for (int i = 0; i < 8; ++i) out[i] = reals[i] / eight_real_range;
+    write_eight_reals(detail::hermitian_logarithm(U), out);
   } else {
     for (int k = 0; k < N / 2 && k < 9; ++k) {
       out[2 * k] = U.e[k / 3][k % 3].re;

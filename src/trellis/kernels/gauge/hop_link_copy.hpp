@@ -51,12 +51,7 @@ class HopLinkCopy {
     Element* out = static_cast<Element*>(raw_.data) + group * (N * GpuLayout::warp);
     for (int i = 0; i < N; ++i)
       out[gpu_component_offset(i, N, lane, gpu_vector_length<Element>)] =
-          fixed_component(float(reals[i]) / scale);
-  }
-  /// What stored_link_component() gives on the host.
-  TRELLIS_SITE_FN static Element fixed_component(float u) {
-    const float x = u * link_full_scale;
-    return Element(nearest_integer(x > 32767.0f ? 32767.0f : x < -32767.0f ? -32767.0f : x));
+          stored_link_component(float(reals[i]) / scale);
   }
 
   ObjectView<Layout, double, ColorMatrix, 18> links_;
