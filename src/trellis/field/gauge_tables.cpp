@@ -32,11 +32,7 @@ ExtendedTables GaugeTables::views() const {
 
 const int64_t* GaugeTables::global_sites() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (global_sites_.data() == nullptr) {
-    host_sites_ = trellis::global_sites(*layout_);
-    global_sites_ = {host_sites_, backend_};
-    if (backend_ == Backend::cuda) host_sites_ = {};
-  }
+  if (!global_sites_.is_set()) global_sites_.set(trellis::global_sites(*layout_), backend_);
   return global_sites_.data();
 }
 

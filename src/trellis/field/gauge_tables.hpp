@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "trellis/device/kernel_table.hpp"
+#include "trellis/device/own_table.hpp"
 #include "trellis/field/halo/site_exchange.hpp"
 #include "trellis/lattice/extended_layout.hpp"
 #include "trellis/view/gauge_view.hpp"
@@ -43,8 +43,7 @@ class GaugeTables {
   Backend backend_;
   KernelTable<int32_t> neighbours_, inner_, inner_of_[2];
   mutable std::mutex mutex_;
-  mutable std::vector<int64_t> host_sites_;  ///< on CPUs what global_sites_ is
-  mutable KernelTable<int64_t> global_sites_;
+  mutable OwnTable<int64_t> global_sites_;
   mutable std::map<HaloPart, std::unique_ptr<SiteExchange>> exchanges_;
 };
 

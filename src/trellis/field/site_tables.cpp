@@ -5,13 +5,6 @@
 
 namespace trellis {
 
-template <class T>
-void SiteTables::Computed<T>::set(std::vector<T> values, Backend backend) {
-  host = std::move(values);
-  table = {host, backend};
-  if (backend == Backend::cuda) host = {};
-}
-
 /// A list that the layout itself keeps.
 const KernelTable<int32_t>& SiteTables::table_of(std::unique_ptr<KernelTable<int32_t>>& entry,
                                                  const std::vector<int32_t>& list) const {
@@ -34,12 +27,9 @@ SiteRange SiteTables::border(int parity) const {
 
 const int64_t* SiteTables::global_sites(int parity) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  auto& entry = global_sites_[parity];
-  if (!entry) {
-    entry = std::make_unique<Computed<int64_t>>();
-    entry->set(trellis::global_sites(*layout_, parity), backend_);
-  }
-  return entry->table.data();
+  OwnTable<int64_t>& table = global_sites_[parity];
+  if (!table.is_set()) table.set(trellis::global_sites(*layout_, parity), backend_);
+  return table.data();
 }
 
 void SiteTables::require_same_split(const ExtendedLayout& order) const {
@@ -48,23 +38,23 @@ void SiteTables::require_same_split(const ExtendedLayout& order) const {
 }
 
 const int32_t* SiteTables::extended_blocks(const ExtendedLayoutPtr& order, int parity) const {
+  require_same_split(*order);
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto [at, is_new] = extended_blocks_[parity].try_emplace(order);
   if (is_new) {
-    require_same_split(*order);
     std::vector<int32_t> blocks;
     for (int block = 0; block < layout_->blocks(parity); ++block)
       blocks.push_back(order->block_at(layout_->coord({parity, block, 0})));
     at->second.set(std::move(blocks), backend_);
   }
-  return at->second.table.data();
+  return at->second.data();
 }
 
 const int32_t* SiteTables::even_odd_blocks(const ExtendedLayoutPtr& order) const {
+  require_same_split(*order);
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto [at, is_new] = even_odd_blocks_.try_emplace(order);
   if (is_new) {
-    require_same_split(*order);
     std::vector<int32_t> blocks(size_t(order->blocks()), -1);
     for (const int32_t block : order->inner()) {
       const SitePosition position = layout_->position(order->coord(block, 0));
@@ -72,7 +62,7 @@ const int32_t* SiteTables::even_odd_blocks(const ExtendedLayoutPtr& order) const
     }
     at->second.set(std::move(blocks), backend_);
   }
-  return at->second.table.data();
+  return at->second.data();
 }
 
 }  // namespace trellis

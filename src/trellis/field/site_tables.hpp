@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "trellis/device/kernel_table.hpp"
+#include "trellis/device/own_table.hpp"
 #include "trellis/lattice/extended_layout.hpp"
 #include "trellis/lattice/site_layout.hpp"
 
@@ -31,13 +31,6 @@ class SiteTables {
   const int32_t* even_odd_blocks(const ExtendedLayoutPtr& order) const;
 
  private:
-  /// An array that was computed for the table, which a GPU has a copy of.
-  template <class T>
-  struct Computed {
-    std::vector<T> host;
-    KernelTable<T> table;
-    void set(std::vector<T> values, Backend backend);
-  };
   void require_same_split(const ExtendedLayout& order) const;
   SiteLayoutPtr layout_;
   Backend backend_;
@@ -45,8 +38,8 @@ class SiteTables {
   const KernelTable<int32_t>& table_of(std::unique_ptr<KernelTable<int32_t>>& entry,
                                        const std::vector<int32_t>& list) const;
   mutable std::unique_ptr<KernelTable<int32_t>> neighbours_[2], inner_[2], border_[2];
-  mutable std::unique_ptr<Computed<int64_t>> global_sites_[2];
-  mutable std::map<ExtendedLayoutPtr, Computed<int32_t>> extended_blocks_[2], even_odd_blocks_;
+  mutable OwnTable<int64_t> global_sites_[2];
+  mutable std::map<ExtendedLayoutPtr, OwnTable<int32_t>> extended_blocks_[2], even_odd_blocks_;
 };
 
 using SiteTablesPtr = std::shared_ptr<const SiteTables>;
