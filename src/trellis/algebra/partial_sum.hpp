@@ -27,8 +27,8 @@ struct PartialSum {
   }
 
   TRELLIS_SITE_FN void add(double x) {
+    const int exponent = int(bits_of(x) >> 52) & 0x7ff;
     if (!(x < limit() && x > -limit())) {
-      const int exponent = int(bits_of(x) >> 52) & 0x7ff;
       if (exponent == 0x7ff) {
         flags |= 1;
         return;
@@ -41,11 +41,15 @@ struct PartialSum {
       raise(bin);
     }
     uint64_t rounder = rounder_bits();
+    int least = exponent_below_lowest + exact_sum_bin_bits * raised;  // exponent of terms of the bin
     unroll<exact_sum_bins>([&](auto k) TRELLIS_INLINE_LAMBDA {
-      const double constant = real_from_bits(rounder), shifted = x + constant;
-      bins[k] += int64_t(bits_of(shifted) - rounder);  // the last bit is worth one unit of the bin
-      x -= shifted - constant;
+      if (exponent >= least || int(k) >= raised) {  // a term has no part in bins above its own
+        const double constant = real_from_bits(rounder), shifted = x + constant;
+        bins[k] += int64_t(bits_of(shifted) - rounder);  // the last bit is worth one unit of the bin
+        x -= shifted - constant;
+      }
       rounder -= uint64_t(exact_sum_bin_bits) << 52;
+      least -= exact_sum_bin_bits;
     });
   }
 

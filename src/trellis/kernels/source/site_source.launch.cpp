@@ -27,11 +27,16 @@ void launch_set_source(const SiteSourceCall& call) {
   run<Layout, SetSource>(call);
 }
 template <class Layout>
+void launch_set_noise(const SiteSourceCall& call) {
+  run<Layout, SetNoise>(call);
+}
+template <class Layout>
 void launch_times_phases(const SiteSourceCall& call) {
   run<Layout, TimesPhases>(call);
 }
 
 template void launch_set_source<InstantiatedLayout>(const SiteSourceCall&);
+template void launch_set_noise<InstantiatedLayout>(const SiteSourceCall&);
 template void launch_times_phases<InstantiatedLayout>(const SiteSourceCall&);
 
 }  // namespace trellis
