@@ -142,12 +142,13 @@ SourceSites source_sites(const std::string& name) {
 
 Source noise(const std::shared_ptr<Lattice>& lattice, const std::string& kind, uint64_t seed,
              uint32_t configuration, uint32_t index, std::optional<int> time, bool has_spin,
-             const std::string& sites) {
+             const std::string& sites, const std::string& device) {
   const std::map<std::string, NoiseKind> kinds{
       {"z2", NoiseKind::z2}, {"z4", NoiseKind::z4}, {"u1", NoiseKind::u1}};
   if (!kinds.contains(kind)) throw BadArgument(message("unknown noise '", kind, "'; legal: z2, z4, u1"));
   const Noise noise{kinds.at(kind), seed, 0, configuration, index};
-  return noise_source(lattice, noise, time.value_or(all_times), source_kind(has_spin), source_sites(sites));
+  return noise_source(lattice, noise, time.value_or(all_times), source_kind(has_spin), source_sites(sites),
+                      backend_by_name(device));
 }
 
 Array<std::complex<double>> to_numpy(const CorrelatorTable& table) {
@@ -277,8 +278,8 @@ void bind_propagator(nb::module_& m) {
       [](const WilsonOperator& M, const GaugeField& U, bool is_z2, uint64_t seed, uint64_t stream,
          uint32_t configuration, uint32_t first, int count, bool has_curvature, const SolverSpec& solver) {
         const Noise noise{is_z2 ? NoiseKind::z2 : NoiseKind::z4, seed, stream, configuration, first};
-        return wilson_traces(M.matrix(), U, noise_vectors(U.lattice_ptr(), noise, count), has_curvature,
-                             solver);
+        return wilson_traces(M.matrix(), U, noise_vectors(U.lattice_ptr(), noise, count, U.backend()),
+                             has_curvature, solver);
       },
       "operator"_a, "links"_a, "is_z2"_a, "seed"_a, "stream"_a, "configuration"_a, "first"_a, "count"_a,
       "has_curvature"_a, "solver"_a, release_gil());
@@ -342,7 +343,7 @@ void bind_measure(nb::module_& m) {
       },
       "source"_a, "links"_a, "width"_a, "steps"_a, release_gil());
   m.def("noise_source", noise, "lattice"_a, "kind"_a, "seed"_a, "configuration"_a, "index"_a, "time"_a.none(),
-        "has_spin"_a = true, "sites"_a = "all", release_gil());
+        "has_spin"_a = true, "sites"_a = "all", "device"_a = "cpu", release_gil());
   m.def("with_momentum", &with_momentum, "source"_a, "momentum"_a, release_gil());
   bind_propagator(m);
   m.def("momenta_up_to", &momenta_up_to, "n2_max"_a);

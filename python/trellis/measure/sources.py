@@ -126,6 +126,7 @@ def _slice_source(table: SourceTable, U: GaugeField, time: int, number: int, *, 
         time=time,
         has_spin=has_spin,
         sites=sites,
+        device=U.device,
     )
 
 

@@ -210,6 +210,7 @@ def noise_source(
     time: int | None = None,
     has_spin: bool = True,
     sites: SourceSites = "all",
+    device: str = "cpu",
 ) -> Source:
     """One random number a site, the same for all spins and colours: the one-end trick.
 
@@ -227,12 +228,18 @@ def noise_source(
         False: a source of staggered quarks.
     sites
         As of :func:`wall_source`; the numbers on the corners are those of "all".
+    device
+        "cpu" or "cuda", where the source is made; the numbers are the same.
 
     Raises
     ------
     BadArgument
-        Another kind or other sites, a key that is no unsigned integer, a slice outside the lattice.
+        Another kind, other sites or another device, a key that is no unsigned integer, a slice outside the
+        lattice.
+    NotAvailable
+        device="cuda" without a GPU that can be used.
     """
+    require_device(device)
     choice("kind", kind, "z2", "z4", "u1")
     choice("sites", sites, "all", "corners")
     slice_of = None if time is None else integer("time", time)
@@ -242,7 +249,7 @@ def noise_source(
         integer("index", index, least=0),
     )
     of_quark = (instance("has_spin", has_spin, bool), sites)
-    return Source(load().noise_source(_lattice(geometry), kind, *keys, slice_of, *of_quark))
+    return Source(load().noise_source(_lattice(geometry), kind, *keys, slice_of, *of_quark, device))
 
 
 def _lattice(geometry: Geometry) -> _core.Lattice:

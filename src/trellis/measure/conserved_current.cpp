@@ -106,8 +106,12 @@ void ConservedCurrent::apply(SpinorField& out, const SpinorField& in) const {
 Source conserved_current_source(const Propagator& S, const ConservedCurrent& current) {
   TRELLIS_REQUIRE(S.precision() == Precision::double_precision,
                   "the conserved current is inserted in double: convert the propagator");
-  SpinorField columns = SpinorField::like(S.columns());
-  current.apply(columns, S.columns());
+  std::optional<SpinorField> moved;
+  if (S.columns().spec().backend != current.backend())
+    moved.emplace(moved_to(S.columns(), current.backend()));
+  const SpinorField& in = moved ? *moved : S.columns();
+  SpinorField columns = SpinorField::like(in);
+  current.apply(columns, in);
   return {std::move(columns), S.source_at(), S.description() + ", conserved current"};
 }
 

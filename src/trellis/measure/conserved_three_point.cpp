@@ -159,7 +159,10 @@ CorrelatorTable conserved_three_point(const GaugeField& U, const WilsonParams& h
     const int mu = directions[size_t(row)];
     TRELLIS_REQUIRE(mu >= 0 && mu < 4, "a current's direction is 0, 1, 2 or 3 (x, y, z, t), not ", mu);
     LinkProducts products(U, hops, mu);
-    products.add(sequential.columns(), S.columns());
+    if (S.columns().spec().backend == U.backend() && sequential.columns().spec().backend == U.backend())
+      products.add(sequential.columns(), S.columns());
+    else
+      products.add(moved_to(sequential.columns(), U.backend()), moved_to(S.columns(), U.backend()));
     products.sum_into(table, row, momentum_transfers, S.source_at(), 1.0);
   }
   return table;

@@ -7,12 +7,6 @@
 
 namespace trellis {
 
-enum class NoiseKind {
-  z2,  ///< +1, -1
-  z4,  ///< 1, i, -1, -i
-  u1   ///< exp(2 pi i u), u uniform
-};
-
 struct Noise {
   NoiseKind kind = NoiseKind::z4;
   uint64_t seed = 0, stream = 0;
@@ -25,12 +19,15 @@ struct Noise {
 /// point sources on the slice (the one-end trick). at = (0, 0, 0, time), or the origin. Purpose source_noise,
 /// draw = index. Corners: the same numbers on the corners of cubes, and zero elsewhere.
 Source noise_source(const LatticePtr& lattice, const Noise& noise, int time = all_times,
-                    SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all);
+                    SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all,
+                    Backend backend = {});
 
 /// `count` noise fields of independent components, the numbers index, index + 1, ... in the right-hand sides
 /// of a full field in double, for traces: E[eta_i conj(eta_j)] = delta_ij. Purpose trace_noise, draw = 12
 /// index + 3 spin + colour.
 /// @pre count >= 1
-SpinorField noise_vectors(const LatticePtr& lattice, const Noise& noise, int count);
+SpinorField noise_vectors(const LatticePtr& lattice, const Noise& noise, int count, Backend backend = {});
+/// Fills a full field, of spinors or colour vectors, with such numbers: draw = reals / 2 index + component.
+void set_trace_noise(SpinorField& field, const Noise& noise);
 
 }  // namespace trellis

@@ -7,7 +7,6 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/storage/on_device.hpp"
-#include "trellis/kernels/source/site_source.hpp"
 #include "trellis/measure/two_hop_smearing.hpp"
 
 namespace trellis {
@@ -22,6 +21,16 @@ SpinorField source_columns(const LatticePtr& lattice, SourceKind kind, Backend b
 
 SourceKind kind_of(const Source& source) {
   return source.columns.reals() == spinor_reals ? SourceKind::spinor : SourceKind::colour_vector;
+}
+
+SpinorField moved_to(const SpinorField& field, Backend backend) {
+  if (field.spec().backend == backend) return field;
+  FieldSpec spec = field.spec();
+  spec.backend = backend;
+  spec.lanes = 0;
+  SpinorField moved(field.lattice_ptr(), spec);
+  convert(moved, field);
+  return moved;
 }
 
 namespace {
@@ -41,15 +50,9 @@ void for_each_local_site(const Geometry& g, const std::function<void(const Coord
   for_each_index(int(g.local_volume()), [&](int site) { f(site_coord(site, g.local())); });
 }
 
-/// f(call) for the sites of both parities of a field on a GPU.
-template <class F>
-void for_each_parity(SpinorField& field, const SourceShape& shape, const F& f) {
-  for (int parity = 0; parity < 2; ++parity)
-    f(SiteSourceCall{field.raw(parity), field.reals(), field.layout().blocks(),
-                     SiteCoordinates(field.geometry(), parity), shape});
-}
+std::string text(const Momentum& n) { return message("(", n[0], ", ", n[1], ", ", n[2], ")"); }
+}  // namespace
 
-/// Sets the columns, which are zero, to the shape's numbers; `shape` needs no phases yet.
 void set_columns(SpinorField& columns, SourceShape shape, const MomentumPhases& phases) {
   const Backend backend = columns.spec().backend;
   const DevicePhases table(phases, backend);
@@ -65,19 +68,6 @@ void set_columns(SpinorField& columns, SourceShape shape, const MomentumPhases& 
     set_diagonal(columns, local, {z.re, z.im});
   });
 }
-
-SpinorField moved_to(const SpinorField& columns, Backend backend) {
-  if (columns.spec().backend == backend) return columns;
-  FieldSpec spec = columns.spec();
-  spec.backend = backend;
-  spec.lanes = 0;
-  SpinorField moved(columns.lattice_ptr(), spec);
-  convert(moved, columns);
-  return moved;
-}
-
-std::string text(const Momentum& n) { return message("(", n[0], ", ", n[1], ", ", n[2], ")"); }
-}  // namespace
 
 Source point_source(const LatticePtr& lattice, const Coord& at, SourceKind kind, Backend backend) {
   for (int mu = 0; mu < Nd; ++mu)

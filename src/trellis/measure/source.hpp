@@ -4,6 +4,7 @@
 #include <string>
 
 #include "trellis/field/spinor_field.hpp"
+#include "trellis/kernels/source/site_source.hpp"
 #include "trellis/measure/gaussian_smearing.hpp"
 #include "trellis/measure/momenta.hpp"
 
@@ -32,19 +33,32 @@ inline bool has_site(SourceSites sites, const Coord& x) {
 }
 
 /// Makes a zero field for the columns of a kind.
-SpinorField source_columns(const LatticePtr& lattice, SourceKind kind, Backend backend = Backend::cpu);
+SpinorField source_columns(const LatticePtr& lattice, SourceKind kind, Backend backend = {});
 SourceKind kind_of(const Source& source);
+/// Returns the field on a backend.
+SpinorField moved_to(const SpinorField& field, Backend backend);
+
+/// Sets zero columns to the shape's number, each in its own component, where they lie. The shape's phases are
+/// those of `phases`.
+void set_columns(SpinorField& columns, SourceShape shape, const MomentumPhases& phases);
+/// Calls f(call) for the sites of each parity of a full field on a GPU.
+template <class F>
+void for_each_parity(SpinorField& field, const SourceShape& shape, const F& f) {
+  for (int parity = 0; parity < 2; ++parity)
+    f(SiteSourceCall{field.raw(parity), field.reals(), field.layout().blocks(),
+                     SiteCoordinates(field.geometry(), parity), shape});
+}
 
 /// Column (spin, colour) is one at the site `at` and zero elsewhere.
 /// @pre 0 <= at < extents
 Source point_source(const LatticePtr& lattice, const Coord& at, SourceKind kind = SourceKind::spinor,
-                    Backend backend = Backend::cpu);
+                    Backend backend = {});
 
 /// Column (spin, colour) is exp(i p.x) at every site of time slice `time`, or at its corners; at = (0, 0, 0,
 /// time). Not gauge covariant.
 Source wall_source(const LatticePtr& lattice, int time, const Momentum& n = {0, 0, 0},
                    SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all,
-                   Backend backend = Backend::cpu);
+                   Backend backend = {});
 
 /// The source smeared on its time slice, spinors by gaussian_smearing.hpp and colour vectors by
 /// two_hop_smearing.hpp; `links` may be smeared ones. It lies where the links lie.

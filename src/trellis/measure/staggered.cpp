@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
-#include "trellis/field/storage/on_host.hpp"
+#include "trellis/field/precision_dispatch.hpp"
+#include "trellis/kernels/contract/colour_products.hpp"
+#include "trellis/measure/time_slice_sums.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
@@ -15,29 +15,7 @@ SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, i
   TRELLIS_REQUIRE(count >= 1, "the number of noise vectors is ", count);
   TRELLIS_REQUIRE(noise.kind != NoiseKind::u1, "noise vectors of traces are those of Z2 or Z4");
   SpinorField field = matrix.hopping().make_field(Subset::full, count);
-  const Geometry& g = field.geometry();
-  const RandomKey key = random_key(noise.seed, noise.stream);
-  on_host(field, [&](SpinorField& image) {
-    for_each_index(int(g.local_volume()), [&](int site) {
-      const Coord local = site_coord(site, g.local());
-      const SiteRandom<double> random(key, RandomPurpose::trace_noise, noise.configuration,
-                                      uint64_t(g.global_index(local)));
-      for (int r = 0; r < count; ++r) {
-        double reals[6] = {};
-        for (uint32_t c = 0; c < 3; ++c) {
-          const uint32_t draw = 3 * (noise.index + uint32_t(r)) + c;
-          if (noise.kind == NoiseKind::z2) {
-            reals[2 * c] = random.z2(draw);
-          } else {
-            const Complex<double> z = random.z4(draw);
-            reals[2 * c] = z.re;
-            reals[2 * c + 1] = z.im;
-          }
-        }
-        image.set_site(image.layout().position(local), r, reals);
-      }
-    });
-  });
+  set_trace_noise(field, noise);
   return field;
 }
 
@@ -143,35 +121,28 @@ MassTraces staggered_mass_traces(const StaggeredMatrix& matrix, const std::vecto
 GoldstonePion goldstone_pion(const StaggeredMatrixPtr& matrix, const Coord& source,
                              const SolverSpec& solver) {
   const Lattice& lattice = matrix->lattice();
-  const Geometry& g = lattice.geometry();
   for (int mu = 0; mu < Nd; ++mu)
     TRELLIS_REQUIRE(source[mu] >= 0 && source[mu] < lattice.extents()[mu], "the source ", to_string(source),
                     " lies outside the lattice ", to_string(lattice.extents()));
   SpinorField b = matrix->hopping().make_field(Subset::full, Nc), x = SpinorField::like(b);
-  if (g.owns(source))
-    for (int c = 0; c < Nc; ++c) {
-      double unit[6] = {};
-      unit[2 * c] = 1;
-      on_host(b, [&](SpinorField& image) {
-        image.set_site(image.layout().position(g.to_local(source)), c, unit);
-      });
-    }
+  convert(b, point_source(matrix->hopping().links()->lattice_ptr(), source, SourceKind::colour_vector,
+                          b.spec().backend)
+                 .columns);
   GoldstonePion pion;
   pion.report = solve(solver, StaggeredOperator(matrix), x, b);
-  const int Lt = lattice.extents()[3];
-  std::vector<ExactSum> sums{size_t(Lt)};
-  std::vector<double> values(size_t(g.local_volume()) * 6);
-  for (int c = 0; c < Nc; ++c) {
-    x.to_canonical(values.data(), c);
-    for (int64_t site = 0; site < g.local_volume(); ++site) {
-      double term = 0;
-      for (size_t i = 0; i < 6; ++i) term += values[size_t(site) * 6 + i] * values[size_t(site) * 6 + i];
-      const int t = g.to_global(site_coord(site, g.local()))[3];
-      sums[size_t((t - source[3] + Lt) % Lt)].add(term);
-    }
-  }
-  lattice.communicator().sum(sums.data(), Lt);
-  for (const ExactSum& s : sums) pion.correlator.push_back(s.value());
+  FieldSpec spec = x.spec();
+  spec.precision = Precision::double_precision;
+  spec.lanes = 0;
+  SpinorField columns(x.lattice_ptr(), spec);
+  convert(columns, x);
+  const auto write = [&](int parity, const SiteRange& blocks, const ProductBuffer& out) {
+    const ColourProductsCall call{columns.raw(parity), columns.raw(parity), out, blocks.begin};
+    dispatch_double(spec.backend, columns.layout().lanes(), [&]<class Layout, class Storage>() {
+      launch_colour_products<Layout, Storage>(call, blocks);
+    });
+  };
+  for (const std::complex<double>& sum : time_slice_sums(columns, 1, zero_momentum, source, write).values)
+    pion.correlator.push_back(sum.real());
   return pion;
 }
 

@@ -8,7 +8,7 @@
 namespace trellis {
 
 namespace {
-/// x = M^-1 b for fields on the host, with true residuals in the report.
+/// x = M^-1 b for fields of any storage, with true residuals in the report.
 SolveReport solve_columns(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
                           const SpinorField& b) {
   SpinorField right = matrix->hop().make_field(Subset::full, b.rhs()), solution = SpinorField::like(right);
@@ -19,11 +19,12 @@ SolveReport solve_columns(const WilsonMatrixPtr& matrix, const SolverSpec& solve
 }
 }  // namespace
 
-WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, const SpinorField& columns,
+WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, const SpinorField& noise,
                            bool has_curvature, const SolverSpec& solver) {
-  TRELLIS_REQUIRE(columns.subset() == Subset::full && columns.precision() == Precision::double_precision &&
+  TRELLIS_REQUIRE(noise.subset() == Subset::full && noise.precision() == Precision::double_precision &&
                       matrix->choice().precision == Precision::double_precision,
                   "traces take full columns and an operator in double");
+  const SpinorField columns = moved_to(noise, U.backend());
   const int Lt = matrix->lattice().extents()[3];
   const BoundaryPhases& boundary = matrix->params().boundary;
   SpinorField X = SpinorField::like(columns), MX = X;
@@ -39,7 +40,9 @@ WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, c
   if (!has_curvature) return traces;
   WilsonParams isotropic;
   isotropic.boundary = boundary;
-  const HoppingTerm temporal_hop(weighted(U, charge_weights()), isotropic, KernelChoice{});
+  KernelChoice choice;
+  choice.backend = U.backend();
+  const HoppingTerm temporal_hop(weighted(U, charge_weights()), isotropic, choice);
   SpinorField second = SpinorField::like(columns), Y = X;
   for (int parity = 0; parity < 2; ++parity) temporal_hop.apply(second, parity, X, HopTask{});
   traces.curvature = dot_each(columns, second);

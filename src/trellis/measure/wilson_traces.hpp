@@ -22,7 +22,7 @@ struct WilsonTraces {
 
 /// The chemical potential enters as exp(+-mu) on the temporal hops, which is where the conserved charge sits.
 /// has_curvature costs a second solve. Collective.
-/// @pre U: the links of `matrix`, on the host; columns: full spinor fields in double, in the host's layout;
+/// @pre U: the links of `matrix`; columns: full spinor fields in double;
 /// matrix in double
 WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, const SpinorField& columns,
                            bool has_curvature, const SolverSpec& solver);
