@@ -16,7 +16,9 @@ inline constexpr int meson_components = 256;
 struct MesonProductsCall {
   RawField quark, antiquark;  ///< propagators, of one parity
   ProductBuffer out;
-  int first_block = 0;  ///< block number 0 of the chunk
+  int first_block = 0;                  ///< block number 0 of the chunk
+  const int32_t* components = nullptr;  ///< those that are wanted, as components of `out`; null: all
+  int count = meson_components;
 };
 
 template <class Layout, class Storage>
@@ -31,6 +33,12 @@ class MesonProducts {
   TRELLIS_SITE_FN void operator()(int block) const {
     for (int ij = 0; ij < 16; ++ij) products<1>(block, ij);
   }
+  /// Component `component` alone, as component n of the buffer.
+  TRELLIS_SITE_FN void product(int block, int component, int n) const {
+    const ColorMatrix<Real> a = quark_.block(block, component / 64, component / 16 % 4);
+    const ColorMatrix<Real> b = antiquark_.block(block, component / 4 % 4, component % 4);
+    out_.store(n, block - first_, traced(a, b));
+  }
   /// The products with J elements (i, j) of the quark, which stay in registers.
   template <int J>
   TRELLIS_SITE_FN void products(int block, int first) const {
@@ -40,16 +48,20 @@ class MesonProducts {
     for (int kl = 0; kl < 16; ++kl) {
       const ColorMatrix<Real> b = antiquark_.block(block, kl / 4, kl % 4);
       unroll<J>([&](auto j) TRELLIS_INLINE_LAMBDA {
-        Complex<Real> sum = conj_mul(b.e[0][0], a[j].e[0][0]);
-        unroll<Nc * Nc - 1>([&](auto n) TRELLIS_INLINE_LAMBDA {
-          conj_mul_add(sum, b.e[(n + 1) / Nc][(n + 1) % Nc], a[j].e[(n + 1) / Nc][(n + 1) % Nc]);
-        });
-        out_.store(16 * (first + j) + kl, block - first_, sum);
+        out_.store(16 * (first + j) + kl, block - first_, traced(a[j], b));
       });
     }
   }
 
  private:
+  TRELLIS_SITE_FN static Complex<Real> traced(const ColorMatrix<Real>& a, const ColorMatrix<Real>& b) {
+    Complex<Real> sum = conj_mul(b.e[0][0], a.e[0][0]);
+    unroll<Nc * Nc - 1>([&](auto n) TRELLIS_INLINE_LAMBDA {
+      conj_mul_add(sum, b.e[(n + 1) / Nc][(n + 1) % Nc], a.e[(n + 1) / Nc][(n + 1) % Nc]);
+    });
+    return sum;
+  }
+
   Quark quark_, antiquark_;
   ProductBuffer out_;
   int first_;
@@ -64,6 +76,14 @@ struct PartOfMesonProducts {
     constexpr int elements = 16 / parts;
     all.template products<elements>(block, elements * part);
   }
+};
+
+/// Some components of a list, one after the other.
+template <class Layout, class Storage>
+struct ListedMesonProducts {
+  MesonProducts<Layout, Storage> all;
+  const int32_t* components;
+  TRELLIS_SITE_FN void operator()(int block, int n) const { all.product(block, components[n], n); }
 };
 
 /// @pre blocks begin at call.first_block and are not a list

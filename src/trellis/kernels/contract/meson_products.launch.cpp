@@ -9,7 +9,9 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_meson_products(const MesonProductsCall& call, const SiteRange& blocks) {
   const MesonProducts<Layout, Storage> kernel(call);
-  if constexpr (launch::is_on_gpu<Layout>) {
+  if (call.components != nullptr) {
+    launch::for_each_site(blocks, call.count, ListedMesonProducts<Layout, Storage>{kernel, call.components});
+  } else if constexpr (launch::is_on_gpu<Layout>) {
     using Part = PartOfMesonProducts<Layout, Storage>;
     launch::for_each_site(blocks, Part::parts, Part{kernel});
   } else {
