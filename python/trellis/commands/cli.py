@@ -266,11 +266,14 @@ def doctor(
         str, typer.Option(metavar="X.Y.Z.T", help="Lattice for which the lane split is shown.")
     ] = "16.16.16.16",
     quick: Annotated[bool, typer.Option(help="Leave out the speed measurements.")] = False,
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda", help="cuda: also show what links on a GPU leave to the host.")
+    ] = "cpu",
 ) -> None:
     """Show the abilities of this build and this machine: a first look when something is slow or missing."""
     from .doctor import doctor as command
 
-    console.run(lambda: command(lattice=lattice, quick=quick, json=json), json)
+    console.run(lambda: command(lattice=lattice, quick=quick, device=device, json=json), json)
 
 
 @app.command()

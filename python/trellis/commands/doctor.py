@@ -6,12 +6,15 @@ import os
 import platform
 import shutil
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
 from rich.table import Table
 
+from ..ground.arguments import choice
 from ..ground.compiled_core import load
+from ..ground.host_work import HOST_WORK
 from ..ground.machine import fma_peak, read_bandwidth, show_bytes
 from ..ground.parallel import broadcast
 from ..ground.rank_map import (
@@ -27,9 +30,10 @@ from .arguments import parse_lattice
 from .output import Output
 
 
-def doctor(*, lattice: str, quick: bool, json: bool) -> int:
+def doctor(*, lattice: str, quick: bool, device: str, json: bool) -> int:
     """Collect, print, and point to what slows things down."""
     output = Output(json)
+    choice("device", device, "cpu", "cuda")
     extents = parse_lattice(lattice)
     assert extents is not None
     found: dict[str, Any] = {
@@ -41,6 +45,7 @@ def doctor(*, lattice: str, quick: bool, json: bool) -> int:
         "between_nodes": _placement(extents),
         "tuner": _tuner(),
         "speed": None if quick else _speed(),
+        "host_work": [asdict(work) for work in HOST_WORK] if device == "cuda" else None,
     }
     found["advice"] = _advice(found)
     output.result(found)
@@ -309,6 +314,10 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             f"  peak: {speed['peak_float_gflops']:.0f} GF/s float, "
             f"{speed['peak_double_gflops']:.0f} GF/s double"
         )
+    if found["host_work"]:
+        output.line('with device="cuda" the host still does, and copies between itself and the GPU:')
+        for work in found["host_work"]:
+            output.line(f"  {work['what']}; {work['when']}: {work['copies']}")
     for advice in found["advice"]:
         output.line(f"  advice: {advice}", style="yellow")
 

@@ -422,6 +422,16 @@ def test_doctor(tmp_path: Path) -> None:
         assert word in text
 
 
+def test_doctor_tells_what_a_gpu_leaves_to_the_host(tmp_path: Path) -> None:
+    words = ("doctor", "--quick", "--device", "cuda")
+    found = json.loads(run(*words, "--json", cwd=tmp_path).stdout)
+    assert "set-up of multigrid" in [work["what"] for work in found["host_work"]]
+    text = " ".join(run(*words, cwd=tmp_path).stdout.split())
+    for work in found["host_work"]:
+        assert f"{work['what']}; {work['when']}: {work['copies']}" in text
+    assert "the host still does" not in run("doctor", "--quick", cwd=tmp_path).stdout
+
+
 def test_doctor_tells_the_surface_between_nodes(tmp_path: Path) -> None:
     """Twelve ranks on three nodes: with time fastest these are no boxes (ground/test_rank_map.py)."""
     words = ("doctor", "--json", "--quick", "--lattice", "8.8.16.24")
