@@ -19,7 +19,7 @@ case "$limit-$step_limit" in
     exit 2
     ;;
 esac
-all_parts=probe,tests,hops,solves,tests2,tests4,algebra,gauge,trajectory,glass,multigrid,counters,memcheck,large_hops,large_solves,further_hops
+all_parts=probe,tests,hops,solves,tests2,tests4,algebra,gauge,trajectory,measurements,glass,multigrid,counters,memcheck,large_hops,large_solves,further_hops
 only=${GPU_CHECK_ONLY:-$all_parts}
 only=${only// /,}
 for part in ${only//,/ }; do
@@ -357,6 +357,7 @@ run_all() {
   ! wanted algebra || bench algebra 20 "$small${large:+,$large}"
   ! wanted gauge || bench gauge 25 "$small${large:+,$large}"
   ! wanted trajectory || bench trajectory 30 "$small"
+  ! wanted measurements || bench measurements 25 "$small${large:+,$large}"
   ! wanted glass || bench glass 30 "$glass"
   ! wanted multigrid || bench multigrid 30 "$small"
   ! wanted counters || counters 30
