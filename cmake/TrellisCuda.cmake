@@ -20,7 +20,7 @@ find_package(CUDAToolkit REQUIRED)
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
 
 # --fmad=false: as -ffp-contract=off for the CPU; fused multiply-adds are written out in the formulas.
-# --resource-usage prints registers and spills, which tools/check_spills.py reads.
+# --resource-usage prints registers and spills; tools/check_machine_code.py compares both with a table.
 set(trellis_cuda_flags --fmad=false --extended-lambda --expt-relaxed-constexpr --Werror=all-warnings
     --resource-usage -Xcompiler=-Wall,-Wextra,-ffp-contract=off)
 target_compile_options(trellis_options INTERFACE

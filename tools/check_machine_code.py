@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare the machine code of all CUDA kernels with tools/machine_code.txt, and fail where it has become worse.
+"""Fail where the machine code of a CUDA kernel is worse than tools/machine_code.txt says.
 
 usage: tools/check_machine_code.py [BUILD FOLDER] [--renew]
 
@@ -101,16 +101,18 @@ def read_kernels(assembly: str, resources: str) -> Iterator[Kernel]:
 
 
 def family_of(demangled: str) -> str:
-    """Return functor and storage: WilsonHop<float> of a launch of WilsonHop<CudaLayout, float, 12>."""
+    """Return functor, storage and columns: WilsonHop<float> for WilsonHop<CudaLayout, float, 12>."""
     name = demangled.replace("(anonymous namespace)::", "").removeprefix("void ")
     name = re.sub(r"\b(trellis|cuda|launch|detail|on_gpu)::", "", name)
-    if match := re.match(r"(?:site|group|columns|term|row)\w*_kernel<(.*)", name):
-        name = first_argument(match[1])
+    columns = ""
+    if match := re.match(r"\w*_kernel<(?:(\d+), )?(.*)", name):
+        columns = f" of {match[1]} columns" if match[1] else ""
+        name = first_argument(match[2])
     else:
         name = re.sub(r"\(.*", "", name)
     name = re.sub(r"\bCudaLayout(, )?", "", name)
     name = re.sub(r", (\(\w+\))?\d+|, (true|false)|, >|<>", lambda m: ">" if m[0] == ", >" else "", name)
-    return re.sub(r"\s+>", ">", name)
+    return re.sub(r"\s+>", ">", name) + columns
 
 
 def first_argument(text: str) -> str:
@@ -151,11 +153,15 @@ def problems_of(name: str, before: Family, now: Family) -> Iterator[str]:
     for quantity, limit in limits.items():
         value = getattr(now, quantity)
         if value > limit:
-            yield f"{name}: {quantity} {value}, in the table {getattr(before, quantity)}; at most {limit} are allowed"
+            before_it = getattr(before, quantity)
+            yield f"{name}: {quantity} {value}; expected at most {limit}, {before_it} in the table"
     if now.kernels == before.kernels:
         limit = round(before.accesses * (1 + GROWTH)) + 2
         if now.accesses > limit:
-            yield f"{name}: {now.accesses} loads and stores, in the table {before.accesses}; at most {limit} are allowed"
+            yield (
+                f"{name}: {now.accesses} loads and stores; expected at most {limit}, "
+                f"{before.accesses} in the table"
+            )
     share = (1 - GROWTH) * before.wide / max(before.accesses, 1)
     if now.wide < share * now.accesses - 1:
         yield (
@@ -177,9 +183,9 @@ def compare(table: dict[str, Family], found: dict[str, Family]) -> list[str]:
 
 
 HEAD = f"""\
-# The machine code of all CUDA kernels for {ARCHITECTURE}, a line for each functor and storage. The columns are the
-# number of kernels; registers, bytes of stack, instructions and local loads and stores of the worst of them;
-# and loads and stores of 16, 8, and 4 or fewer bytes in all of them.
+# The machine code of all CUDA kernels for {ARCHITECTURE}, a line for each functor and storage. The columns
+# are the number of kernels; registers, bytes of stack, instructions and local loads and stores of the worst
+# of them; and loads and stores of 16, 8, and 4 or fewer bytes in all of them.
 # tools/check_machine_code.py compares a build with it, and writes it with --renew.
 """
 
@@ -257,7 +263,8 @@ def main() -> int:
         found = families_of(kernel for group in pool.map(kernels_of_object, objects) for kernel in group)
     if not found:
         print(
-            f"{arguments.build} has no kernels for {ARCHITECTURE}: expected objects of nvcc in {arguments.build}/src"
+            f"{arguments.build} has no kernels for {ARCHITECTURE}: "
+            f"expected objects of nvcc in {arguments.build}/src"
         )
         return 1
     count = sum(family.kernels for family in found.values())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
-import io
 import re
 import sys
 from pathlib import Path
@@ -46,7 +46,7 @@ def load(name: str) -> ModuleType:
 dependencies = load("check_dependencies")
 compile_times = load("compile_time_report")
 sizes = load("check_file_sizes")
-spills = load("check_spills")
+machine_code = load("check_machine_code")
 cuda_launches = load("check_cuda_launches")
 readme = load("check_readme")
 words = load("check_words")
@@ -402,34 +402,82 @@ def test_a_log_of_something_else_is_refused() -> None:
         compile_times.read_log("0\t1\t2\tx.o\ty\n")
 
 
-# ---- check_spills ----------------------------------------------------------------------------------------
+# ---- check_machine_code ----------------------------------------------------------------------------------
 
-PTXAS = """\
-ptxas info    : Compiling entry function '_Z10wilson_hopv' for 'sm_90'
-ptxas info    : Function properties for _Z10wilson_hopv
-    0 bytes stack frame, {stores} bytes spill stores, {stores} bytes spill loads
-ptxas info    : Used 168 registers, used 0 barriers
-ptxas info    : Compiling entry function '_Z9plaquettev' for 'sm_80'
-ptxas info    : Function properties for _Z9plaquettev
-    0 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads
-ptxas info    : Used 255 registers, used 0 barriers
+ASSEMBLY = """\
+\t\tFunction : _Z3hop
+        /*0000*/                   LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;  /* 0x1 */
+                                                                              /* 0x2 */
+        /*0010*/              @!P0 LDG.E.64 R8, desc[UR4][R2.64+0x10] ;       /* 0x1 */
+        /*0020*/                   STG.E.U16 desc[UR4][R2.64], R4 ;           /* 0x1 */
+        /*0030*/                   STL [R1], R4 ;                             /* 0x1 */
+        /*0040*/               @P1 EXIT ;                                     /* 0x1 */
+        /*0050*/                   NOP;                                       /* 0x1 */
 """
+RESOURCES = " Function _Z3hop:\n  REG:96 STACK:8 SHARED:0 LOCAL:0 CONSTANT[0]:600 TEXTURE:0\n"
 
 
-@pytest.mark.parametrize("stores, status", [(0, 0), (16, 1)])
-def test_only_a_hop_kernel_may_not_spill(
-    stores: int, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(PTXAS.format(stores=stores)))
-    monkeypatch.setattr(sys, "argv", ["check_spills.py"])
-    assert spills.main() == status
-    assert "2 CUDA kernels, 1 of them" in capsys.readouterr().out
+def test_the_machine_code_of_a_kernel() -> None:
+    [kernel] = machine_code.read_kernels(ASSEMBLY, RESOURCES)
+    assert kernel == machine_code.Kernel("_Z3hop", 96, 8, instructions=5, local=1, widths=(1, 1, 1))
+    with pytest.raises(ValueError, match="no resources of _Z3hop"):
+        list(machine_code.read_kernels(ASSEMBLY, ""))
 
 
-def test_no_hop_kernel_at_all_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("ninja: no work to do.\n"))
-    monkeypatch.setattr(sys, "argv", ["check_spills.py"])
-    assert spills.main() == 1
+@pytest.mark.parametrize(
+    "name, family",
+    [
+        (
+            "void trellis::cuda::site_kernel<trellis::WilsonHop<trellis::CudaLayout, float, 12> >"
+            "(trellis::WilsonHop<trellis::CudaLayout, float, 12>, int const*, int, int)",
+            "WilsonHop<float>",
+        ),
+        (
+            "void trellis::cuda::columns_kernel<4, trellis::StaggeredHop<trellis::CudaLayout, trellis::Half, "
+            "18, 14> >(int)",
+            "StaggeredHop<Half> of 4 columns",
+        ),
+        (
+            "void trellis::cuda::term_kernel<trellis::WithNorm<trellis::CombineAtSite<trellis::CudaLayout, "
+            "double, 6, true> >, 1>(int)",
+            "WithNorm<CombineAtSite<double>>",
+        ),
+        ("trellis::cuda::(anonymous namespace)::add_parts(double const*, int)", "add_parts"),
+    ],
+)
+def test_kernels_of_a_functor_and_storage_are_a_family(name: str, family: str) -> None:
+    assert machine_code.family_of(name) == family
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({}, None),
+        ({"registers": 104, "instructions": 1040, "local": 0}, None),
+        ({"registers": 128}, "registers 128"),
+        ({"stack": 8}, "stack 8"),
+        ({"instructions": 1200}, "instructions 1200"),
+        ({"local": 2}, "local 2"),
+        ({"narrow": 400, "wide": 0}, "400 loads and stores"),
+        ({"narrow": 100, "wide": 10}, "10 of 110 loads and stores move 16 bytes"),
+    ],
+)
+def test_what_has_become_worse(changes: dict[str, int], words: str | None) -> None:
+    before = machine_code.Family(2, 96, 0, 1000, 0, wide=100, half=0, narrow=10)
+    table = machine_code.read_table(machine_code.write_table({"Hop<float>": before}))
+    problems = machine_code.compare(table, {"Hop<float>": dataclasses.replace(before, **changes)})
+    assert bool(problems) == (words is not None)
+    assert words is None or any(words in problem for problem in problems), problems
+
+
+def test_table_and_build_have_the_same_families() -> None:
+    family = machine_code.Family(1, 96, 0, 1000, 0, 100, 0, 10)
+    assert machine_code.compare({"A": family}, {"B": family}) == [
+        "A: the table has it, but no object does",
+        "B: the table does not have it",
+    ]
+    with pytest.raises(ValueError, match="expected a family and 8 numbers"):
+        machine_code.read_table("A 1 2 3\n")
 
 
 # ---- check_readme ----------------------------------------------------------------------------------------
