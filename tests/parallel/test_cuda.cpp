@@ -243,10 +243,12 @@ TEST_F(Cuda, wilson_operators_in_every_storage) {
 }
 
 TEST_F(Cuda, a_thread_takes_several_right_hand_sides) {
-  for (const int link_reals : {18, 8}) {
-    const HoppingTerm hop(U, WilsonParams{},
-                          KernelChoice{Precision::double_precision, link_reals, Backend::cuda, 0});
-    for (int slots = 1; slots <= 5; ++slots) {
+  std::vector<KernelChoice> choices{{Precision::double_precision, 8, Backend::cuda, 0},
+                                    {Precision::single_precision, 12, Backend::cuda, 0}};
+  for (const Precision precision : all_precisions) choices.push_back({precision, 18, Backend::cuda, 0});
+  for (const KernelChoice& choice : choices) {
+    const HoppingTerm hop(U, WilsonParams{}, choice);
+    for (const int slots : {1, 2, 3, 5, 7}) {
       SpinorField in = hop.make_field(Subset::full, slots);
       for (int slot = 0; slot < slots; ++slot)
         test::to_product(in, test::random_spinors(extents, 80 + uint64_t(slot)), slot);
@@ -258,14 +260,45 @@ TEST_F(Cuda, a_thread_takes_several_right_hand_sides) {
         return numbers(out);
       };
       const Numbers one = applied(1);
-      for (int columns = 2; columns <= 4; ++columns)
+      for (const int columns : {2, 3, 4, 6})
         EXPECT_EQ(applied(columns), one) << columns << " columns a thread of " << slots << " slots";
       EXPECT_THROW(applied(-1), BadArgument);
       // A round of the tuner's trial: every shape has its turn.
-      for (int launch = 0; launch < 4 * 4; ++launch)
+      for (int launch = 0; launch < 4 * 6; ++launch)
         EXPECT_EQ(applied(0), one) << "launch " << launch << " of the tuner, " << slots << " slots";
     }
   }
+}
+
+TEST_F(Cuda, a_thread_takes_several_colour_vectors) {
+  const HisqLinks hisq(U);
+  for (const Precision precision : all_precisions)
+    for (const bool is_improved : {false, true})
+      for (const int slots : {2, 5, 7}) {
+        const auto operator_of = [&](Backend backend) {
+          const KernelChoice choice{precision, 18, backend, 0};
+          const auto links = is_improved
+                                 ? std::make_shared<StaggeredLinks>(hisq.fat(), hisq.long_field(),
+                                                                    hisq_long_coefficient(0), true, choice)
+                                 : std::make_shared<StaggeredLinks>(U, choice);
+          return StaggeredOperator(std::make_shared<StaggeredMatrix>(links, StaggeredPhases{}, 0.2));
+        };
+        const auto applied = [&](const StaggeredOperator& M) {
+          SpinorField in = M.make_field(slots), out = M.make_field(slots);
+          for (int r = 0; r < slots; ++r)
+            test::to_product(in, test::random_vectors(extents, 90 + uint64_t(r)), r);
+          M.apply(out, in);
+          return numbers(out);
+        };
+        const StaggeredOperator on_gpu = operator_of(Backend::cuda);
+        const Numbers first = applied(on_gpu);
+        expect_alike(first, applied(operator_of(Backend::cpu)),
+                     message(is_improved ? "HISQ, " : "staggered, ", name_of(precision), ", ", slots, " columns"),
+                     1e-3);
+        // Even and odd sites: two launches. Each shape of the tuner's trial has its turn.
+        for (int launch = 2; launch < 4 * 6; launch += 2)
+          EXPECT_EQ(applied(on_gpu), first) << "launch " << launch << " of the tuner, " << slots << " slots";
+      }
 }
 
 TEST_F(Cuda, domain_wall_and_staggered_operators) {

@@ -20,9 +20,9 @@ struct WorkingSet {
 /// Which neighbours' links a kernel reads: those of the next blocks only, or also of those before.
 enum class Reach { forward, around };
 
-/// How many right-hand sides a thread of a GPU takes, one after the other: links stay in its registers or
-/// caches meanwhile, but fewer threads hide how slow the memory is. 0: the tuner chooses. CPUs take all of
-/// them in any case.
+/// How many right-hand sides a thread of a GPU takes at most: it reads links once for them, but keeps all
+/// their sums in registers, and fewer threads hide how slow the memory is. 0: the tuner chooses. CPUs take
+/// all of them in any case.
 struct Columns {
   int per_thread = 0;
 };
@@ -32,21 +32,15 @@ struct LaunchShape {
   int columns, threads;  ///< right-hand sides of a thread, threads of a block
 };
 
-/// Among these the tuner chooses; the first is the default, and those from 2 on need more than one column.
-inline constexpr LaunchShape launch_shapes[] = {{1, 128}, {1, 64}, {2, 128}, {4, 128}};
-inline constexpr int launch_shapes_of_one_column = 2;
+/// Among these the tuner chooses, of columns in rising order; the first is the default.
+inline constexpr LaunchShape launch_shapes[] = {{1, 128}, {1, 64}, {2, 128}, {3, 64}, {4, 128}, {6, 128}};
 
-/// The slots 0..slots-1 in groups of `columns`, the last of which may be smaller.
-struct ColumnGroups {
-  int slots, columns;
-
-  int count() const { return (slots + columns - 1) / columns; }
-  TRELLIS_SITE_FN int begin(int group) const { return group * columns; }
-  TRELLIS_SITE_FN int end(int group) const {
-    const int next = begin(group) + columns;
-    return next < slots ? next : slots;
-  }
-};
+/// Returns how many of the shapes have at most so many columns.
+constexpr int launch_shapes_up_to(int columns) {
+  int count = 0;
+  for (const LaunchShape& shape : launch_shapes) count += shape.columns <= columns;
+  return count;
+}
 
 }  // namespace launch
 }  // namespace trellis

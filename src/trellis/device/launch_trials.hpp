@@ -22,7 +22,7 @@ class Geometry;
 
 class LaunchTrial {
  public:
-  static constexpr int largest_ways = 4;
+  static constexpr int largest_ways = 6;
   /// @pre 2 <= ways <= largest_ways
   explicit LaunchTrial(int ways = 2) : ways_{ways}, left_{ways} {
     best_.fill(std::numeric_limits<double>::infinity());

@@ -43,26 +43,27 @@ void for_each_site(const SiteRange& range, int slots, const F& f, int threads = 
   require_launched(typeid(F));
 }
 
-/// A group of slots for each thread, one after the other.
-template <class F>
+/// S slots for each thread. Blocks of the same sites follow each other, for the caches to keep what the slots
+/// have in common.
+template <int S, class F>
 __global__ void __launch_bounds__(threads_per_block)
-    group_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count,
-                 const launch::ColumnGroups groups) {
-  const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
+    columns_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count, int first_slot,
+                   int groups) {
+  const int chunk = int(blockIdx.x) / groups, group = int(blockIdx.x) - chunk * groups;
+  const int i = chunk * int(blockDim.x) + int(threadIdx.x);
   if (i >= count) return;
-  const int site = list ? list[begin + i] : begin + i;
-  const int end = groups.end(int(blockIdx.y));
-#pragma unroll 1
-  for (int slot = groups.begin(int(blockIdx.y)); slot < end; ++slot) f(site, slot);
+  f.template compute<S>(list ? list[begin + i] : begin + i, first_slot + S * group);
 }
 
-/// The same as for_each_site(), with fewer threads.
-template <class F>
-void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f,
-                             int threads = threads_per_block) {
-  if (range.size() == 0) return;
-  group_kernel<<<blocks_of(range, groups.count(), threads), threads, 0, launch_stream()>>>(
-      f, range.list, range.begin, range.size(), groups);
+/// f.compute<S>(site, slot) for every site of the range and every S-th slot from first_slot on, `groups`
+/// times.
+template <int S, class F>
+void for_each_site_of_columns(const SiteRange& range, int first_slot, int groups, const F& f,
+                              int threads = threads_per_block) {
+  if (range.size() == 0 || groups == 0) return;
+  const unsigned chunks = unsigned((range.size() + threads - 1) / threads);
+  columns_kernel<S><<<chunks * unsigned(groups), threads, 0, launch_stream()>>>(
+      f, range.list, range.begin, range.size(), first_slot, groups);
   require_launched(typeid(F));
 }
 

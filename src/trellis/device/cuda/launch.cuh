@@ -1,6 +1,7 @@
 #pragma once
 /// Launches on GPUs, real and simulated (device/launch.hpp).
-#include <iterator>
+#include <algorithm>
+#include <map>
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/cuda/for_each_site.cuh"
@@ -22,20 +23,29 @@ void for_each_site(const SiteRange& range, int slots, const Kernel& kernel) {
 }
 
 namespace detail {
-template <class Kernel>
-void launch_in_shape(const SiteRange& range, int slots, const Kernel& kernel, const LaunchShape& shape) {
-  if (shape.columns == 1)
-    cuda::for_each_site(range, slots, kernel, shape.threads);
-  else
-    cuda::for_each_site_in_groups(range, ColumnGroups{slots, shape.columns}, kernel, shape.threads);
+/// In threads of S right-hand sides, as many as fit in, and of one for what is left.
+template <int S, class Kernel>
+void launch_columns(const SiteRange& range, int slots, const Kernel& kernel, int threads) {
+  cuda::for_each_site_of_columns<S>(range, 0, slots / S, kernel, threads);
+  if constexpr (S > 1)
+    cuda::for_each_site_of_columns<1>(range, slots - slots % S, slots % S, kernel, threads);
 }
 
-/// All launches of a kernel by a thread share their trials.
+/// Threads take as many right-hand sides as the shape says, or fewer where the kernel cannot.
+template <int S = 6, class Kernel>
+void launch_in_shape(const SiteRange& range, int slots, const Kernel& kernel, const LaunchShape& shape) {
+  if constexpr (S > 1)
+    if (S > shape.columns || S > slots || S > Kernel::most_columns)
+      return launch_in_shape<(S == 6 ? 4 : S - 1)>(range, slots, kernel, shape);
+  if constexpr (S <= Kernel::most_columns) launch_columns<S>(range, slots, kernel, shape.threads);
+}
+
+/// All launches of a kernel by a thread that have so many shapes share their trials.
 template <class Kernel>
 LaunchTrials& trials_of(int slots) {
-  thread_local LaunchTrials of_one(launch_shapes_of_one_column, typeid(Kernel), cuda::name_of_this_gpu()),
-      of_several(int(std::size(launch_shapes)), typeid(Kernel), cuda::name_of_this_gpu());
-  return slots == 1 ? of_one : of_several;
+  thread_local std::map<int, LaunchTrials> trials;
+  const int ways = launch_shapes_up_to(std::min(slots, Kernel::most_columns));
+  return trials.try_emplace(ways, ways, typeid(Kernel), cuda::name_of_this_gpu()).first->second;
 }
 }  // namespace detail
 

@@ -65,12 +65,12 @@ void for_each_site(const SiteRange& range, int slots, const F& f, int /*threads*
   });
 }
 
-template <class F>
-void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f,
-                             int /*threads*/ = threads_per_block) {
-  simulate_launch(range, f, [groups](const F& g, int site) {
-    for (int group = 0; group < groups.count(); ++group)
-      for (int slot = groups.begin(group); slot < groups.end(group); ++slot) g(site, slot);
+template <int S, class F>
+void for_each_site_of_columns(const SiteRange& range, int first_slot, int groups, const F& f,
+                              int /*threads*/ = threads_per_block) {
+  if (groups == 0) return;
+  simulate_launch(range, f, [first_slot, groups](const F& g, int site) {
+    for (int group = 0; group < groups; ++group) g.template compute<S>(site, first_slot + S * group);
   });
 }
 

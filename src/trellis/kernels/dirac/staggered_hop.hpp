@@ -218,6 +218,9 @@ class StaggeredHop {
     if constexpr (FarReals != 0) far_ = HopLegs<Layout, Storage, FarReals>(call.far);
   }
 
+  /// Right-hand sides that a thread of a GPU can take.
+  static constexpr int most_columns = 6;
+
   /// Does one block for the right-hand sides slot..slot+S-1.
   template <int S>
   TRELLIS_SITE_FN void compute(int block, int slot) const {

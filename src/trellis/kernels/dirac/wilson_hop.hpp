@@ -110,6 +110,26 @@ class WilsonHop {
     }
   }
 
+  /// Right-hand sides that a thread of a GPU can take: their sums have to fit into its registers.
+  static constexpr int most_columns = sizeof(Scalar) == 8 ? 2 : Spinors::Array::is_half ? 3 : 4;
+
+  /// Computes right-hand sides slot .. slot + S - 1 of a block on a GPU, which reads links and neighbours
+  /// once for all of them.
+  template <int S>
+  TRELLIS_SITE_FN void compute(int block, int slot) const {
+    static_assert(Layout::lanes == 1);
+    if constexpr (S == 1) {
+      (*this)(block, slot);
+    } else {
+      Spinor<Real> sum[S];
+      unroll<4>([&](auto mu) TRELLIS_INLINE_LAMBDA {
+        add_forward<mu>(sum, block, slot);
+        add_backward<mu>(sum, block, slot);
+      });
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { finish(sum[s], block, slot + s); });
+    }
+  }
+
   /// Computes one block and right-hand side.
   TRELLIS_SITE_FN void operator()(int block, int slot) const {
     Spinor<Real> sum;
@@ -145,6 +165,43 @@ class WilsonHop {
       behind = edge_backward<mu>(m, slot);
     }
     add_reconstructed_pair<mu>(sum, ahead, behind, Real(sign_), Real(-sign_));
+  }
+
+  /// sum[s] += the forward leg, and = for mu = 0, which comes first.
+  template <int mu, int S>
+  TRELLIS_SITE_FN void add_forward(Spinor<Real> (&sum)[S], int block, int slot) const {
+    const Neighbour n = stencil_.neighbour(block, 2 * mu);
+    const auto add = [&](auto s, const HalfSpinor<Real>& h) TRELLIS_INLINE_LAMBDA {
+      if constexpr (mu == 0)
+        set_reconstructed<mu>(sum[s], h, Real(-sign_));
+      else
+        add_reconstructed<mu>(sum[s], h, Real(-sign_));
+    };
+    if (n.is_plain) {
+      const auto rows = links_here_.rows(block, mu);
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+        HalfSpinor<Real> h = multiply(rows, projected_half<mu>(in_, n.index, slot + s, -sign_));
+        if (n.crosses) stencil_.apply_real_phase(h, 2 * mu);
+        add(s, h);
+      });
+    } else {
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { add(s, edge_forward<mu>(n, block, slot + s)); });
+    }
+  }
+  template <int mu, int S>
+  TRELLIS_SITE_FN void add_backward(Spinor<Real> (&sum)[S], int block, int slot) const {
+    const Neighbour m = stencil_.neighbour(block, 2 * mu + 1);
+    if (m.is_plain) {
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+        HalfSpinor<Real> h = backward_half<mu>(links_there_, in_, m.index, slot + s, sign_);
+        if (m.crosses) stencil_.apply_real_phase(h, 2 * mu + 1);
+        add_reconstructed<mu>(sum[s], h, Real(sign_));
+      });
+    } else {
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+        add_reconstructed<mu>(sum[s], edge_backward<mu>(m, slot + s), Real(sign_));
+      });
+    }
   }
 
   /// The half spinor of a leg that is not plain: a complex phase or a coefficient applies, or it lies on
@@ -207,7 +264,7 @@ class WilsonHop {
     out_.store(block, slot, result);
   }
 
-  TRELLIS_EDGE_FN void finish_general(Spinor<Real> sum, int block, int slot) const {
+  TRELLIS_CPU_EDGE_FN void finish_general(Spinor<Real> sum, int block, int slot) const {
     Spinor<Real> result;
     if (hop_term_ == SiteTerm::clover) {
       Real blocks[72];

@@ -11,7 +11,9 @@ TRELLIS_SITE_FN auto projected_half(const SpinorView<Layout, Storage>& in, int b
                                     typename SpinorView<Layout, Storage>::Scalar sign) {
   using Spinors = SpinorView<Layout, Storage>;
   using Real = typename Spinors::Real;
-  if constexpr (Spinors::Array::is_half) {
+  if constexpr (Spinors::Array::is_half && Spinors::Array::is_gpu) {
+    return projected_signed_integers<mu>(in, block, slot, sign > 0 ? 1 : -1);
+  } else if constexpr (Spinors::Array::is_half) {
     return sign > 0 ? projected_integers<mu, true>(in, block, slot)
                     : projected_integers<mu, false>(in, block, slot);
   } else {
