@@ -292,9 +292,10 @@ TEST_F(Cuda, a_thread_takes_several_colour_vectors) {
         };
         const StaggeredOperator on_gpu = operator_of(Backend::cuda);
         const Numbers first = applied(on_gpu);
-        expect_alike(first, applied(operator_of(Backend::cpu)),
-                     message(is_improved ? "HISQ, " : "staggered, ", name_of(precision), ", ", slots, " columns"),
-                     1e-3);
+        expect_alike(
+            first, applied(operator_of(Backend::cpu)),
+            message(is_improved ? "HISQ, " : "staggered, ", name_of(precision), ", ", slots, " columns"),
+            1e-3);
         // Even and odd sites: two launches. Each shape of the tuner's trial has its turn.
         for (int launch = 2; launch < 4 * 6; launch += 2)
           EXPECT_EQ(applied(on_gpu), first) << "launch " << launch << " of the tuner, " << slots << " slots";

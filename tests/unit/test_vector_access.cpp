@@ -121,6 +121,32 @@ TEST(vectors, give_what_was_stored) {
   expect_one_value_for_all_ways<Half, 6>();
 }
 
+template <class Storage>
+void expect_groups_to_be_parts_of_a_site() {
+  Field<Storage, 24> field;
+  const typename Field<Storage, 24>::Array array(field.raw());
+  using Real = typename Field<Storage, 24>::Real;
+  for (int first = 0; first < 24; first += 4) {
+    Real r[4];
+    for (int i = 0; i < 4; ++i) r[i] = Real(first + i) / Real(64);
+    array.store_group(37, 2, first, r);
+  }
+  Real all[24];
+  array.load(37, 2, all);
+  for (int i = 0; i < 24; ++i) ASSERT_EQ(all[i], Real(i) / Real(64));
+  for (int first = 0; first < 24; first += 4) {
+    Real r[4];
+    array.load_group(37, 2, first, r);
+    for (int i = 0; i < 4; ++i) ASSERT_EQ(r[i], all[first + i]);
+  }
+}
+
+TEST(vectors, move_parts_of_a_site) {
+  expect_groups_to_be_parts_of_a_site<double>();
+  expect_groups_to_be_parts_of_a_site<float>();
+  expect_groups_to_be_parts_of_a_site<Fp16>();
+}
+
 TEST(vectors, store_pairs_of_any_number_of_reals) {
   for (const int reals : {3, 6, 14}) {
     Field<float, 14> field;  // has room for all

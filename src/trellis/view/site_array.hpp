@@ -229,6 +229,25 @@ class SiteArray {
     }
   }
 
+  /// r = components first .. first + M - 1 in the GPU layout, and back; M is a power of two, and `first` a
+  /// multiple of it. @pre the field has no scales
+  template <int M>
+  TRELLIS_SITE_FN void load_group(int block, int slot, int first, Real (&r)[M]) const {
+    for_each_vector_of_group<M>([&](auto at, auto length) TRELLIS_INLINE_LAMBDA {
+      const auto v = ElementVector<Element, length>::template load<Access::in_place>(
+          origin(block, slot) + offset(block, first + at));
+      unroll<length>([&](auto i) TRELLIS_INLINE_LAMBDA { r[at + i] = Scalar(v.template get<i>()); });
+    });
+  }
+  template <int M>
+  TRELLIS_SITE_FN void store_group(int block, int slot, int first, const Real (&r)[M]) const {
+    for_each_vector_of_group<M>([&](auto at, auto length) TRELLIS_INLINE_LAMBDA {
+      ElementVector<Element, length> v;
+      unroll<length>([&](auto i) TRELLIS_INLINE_LAMBDA { v.template set<i>(Element(r[at + i])); });
+      v.store(origin(block, slot) + offset(block, first + at));
+    });
+  }
+
   /// Returns the address of a site's first element, for prefetching.
   TRELLIS_SITE_FN const Element* origin_address(int block, int slot) const { return origin(block, slot); }
 
@@ -253,6 +272,15 @@ class SiteArray {
       constexpr int first = vector_begin(k);
       f(std::integral_constant<int, first>{},
         std::integral_constant<int, gpu_vector_of(first, N, vector_length).length>{});
+    });
+  }
+  /// f(first component, components) of the vectors of M components, both as std::integral_constant.
+  template <int M, class F>
+  TRELLIS_SITE_FN static void for_each_vector_of_group(const F& f) {
+    static_assert(is_gpu && !is_half && N % vector_length == 0 && N % M == 0);
+    constexpr int length = M < vector_length ? M : vector_length;
+    unroll<M / length>([&](auto k) TRELLIS_INLINE_LAMBDA {
+      f(std::integral_constant<int, length * k>{}, std::integral_constant<int, length>{});
     });
   }
   template <int first>

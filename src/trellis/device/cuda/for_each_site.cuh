@@ -62,7 +62,7 @@ void for_each_site_of_columns(const SiteRange& range, int first_slot, int groups
                               int threads = threads_per_block) {
   if (range.size() == 0 || groups == 0) return;
   const unsigned chunks = unsigned((range.size() + threads - 1) / threads);
-  columns_kernel<S><<<chunks * unsigned(groups), threads, 0, launch_stream()>>>(
+  columns_kernel<S><<<chunks* unsigned(groups), threads, 0, launch_stream()>>>(
       f, range.list, range.begin, range.size(), first_slot, groups);
   require_launched(typeid(F));
 }
