@@ -75,8 +75,8 @@ def read_kernels(assembly: str, resources: str) -> Iterator[Kernel]:
     """Yield the kernels in what cuobjdump -sass and cuobjdump -res-usage print of an object."""
     found = {name: (int(registers), int(stack)) for name, registers, stack in RESOURCES.findall(resources)}
     starts = list(FUNCTION.finditer(assembly))
-    ends = [match.start() for match in starts[1:]] + [len(assembly)]
-    for match, end in zip(starts, ends, strict=True):
+    ends = [match.start() for match in starts] + [len(assembly)]
+    for match, end in zip(starts, ends[1:], strict=True):
         if match[1] not in found:
             raise ValueError(f"cuobjdump prints no resources of {match[1]}")
         opcodes = Counter(INSTRUCTION.findall(assembly[match.end() : end]))
