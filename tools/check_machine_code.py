@@ -224,10 +224,10 @@ def tool(name: str) -> str:
     """Return the path of a tool of CUDA: of the virtual environment, or of the machine."""
     for path in sorted((ROOT / ".venv" / "lib").glob(f"python3*/site-packages/nvidia/*/bin/{name}")):
         return str(path)
-    path = shutil.which(name) or shutil.which(name, path="/usr/local/cuda/bin")
-    if path is None:
+    found = shutil.which(name) or shutil.which(name, path="/usr/local/cuda/bin")
+    if found is None:
         raise FileNotFoundError(f"{name} was not found; `pip install -r requirements-cuda.txt` brings it")
-    return path
+    return found
 
 
 def kernels_of_object(path: Path) -> list[Kernel]:

@@ -111,7 +111,10 @@ class WilsonHop {
   }
 
   /// Right-hand sides that a thread of a GPU can take: their sums have to fit into its registers.
-  static constexpr int most_columns = sizeof(Scalar) == 8 ? 2 : Spinors::Array::is_half ? 3 : 4;
+  static constexpr int most_columns = (sizeof(Scalar) == 8       ? 2
+                                       : Spinors::Array::is_half ? 3
+                                                                 : 4) -
+                                      (LinkReals == 8 ? 1 : 0);
 
   /// Computes right-hand sides slot .. slot + S - 1 of a block on a GPU, which reads links and neighbours
   /// once for all of them.
