@@ -9,6 +9,7 @@
 #include "trellis/kernels/dirac/fifth_dimension_by_parts.hpp"
 #include "trellis/kernels/dirac/staggered_hop.hpp"
 #include "trellis/kernels/dirac/wilson_hop.hpp"
+#include "trellis/kernels/gauge/paths.hpp"
 #include "trellis/view/eight_real_links.hpp"
 
 namespace trellis {
@@ -177,6 +178,24 @@ TEST(columns_in_a_thread, of_staggered_hops) {
   expect_columns_of_staggered_hops_to_agree<float, 18, 14>();
   expect_columns_of_staggered_hops_to_agree<Half, 18, 14>();
   expect_columns_of_staggered_hops_to_agree<Fp16, 18, 18>();
+}
+
+TEST(walks, of_packed_legs_are_those_of_legs) {
+  Field<double, 18> links(4, 1);
+  alignas(16) static int32_t table[8 * sites];
+  const std::vector<int32_t> entries = random_table(0, 2);
+  for (size_t i = 0; i < entries.size(); ++i) table[i] = entries[i] << 1;  // block << 1 | crosses
+  ExtendedTables tables;
+  tables.neighbours = table;
+  const GaugeView<GpuLayout, double> U(links.raw(), tables);
+  test::Random random(3);
+  for (int trial = 0; trial < 200; ++trial) {
+    int legs[5];
+    for (int& leg : legs) leg = int(4 + 3.999 * random.symmetric());
+    const auto one = walk(U, U.at(trial % sites), legs);
+    const auto other = packed_walk<5>(U, U.at(trial % sites), packed_legs(legs));
+    ASSERT_EQ(std::memcmp(&one, &other, sizeof(one)), 0) << "trial " << trial;
+  }
 }
 
 TEST(fixed_point_projections, have_one_text_for_both_signs) {

@@ -17,13 +17,21 @@ template <class View>
 TRELLIS_SITE_FN auto rectangle_staple_sum(const View& U, Position x, int mu) {
   auto sum = zero_matrix<typename View::Real>();
   const int m = 2 * mu, back = 2 * mu + 1;
+  TRELLIS_GPU_LOOP
   for (int n = 0; n < 8; ++n) {
     if (n / 2 == mu) continue;
     const int r = reversed_leg(n);
     const int legs[3][5] = {{n, m, m, r, back},  // long in mu, U_mu(x) its first half
                             {back, n, m, m, r},  // its second half
                             {n, n, m, r, r}};    // long in the other direction
-    for (int kind = 0; kind < 3; ++kind) sum = sum + walk(U, x, legs[kind]);
+    if constexpr (View::Array::is_gpu) {
+      const unsigned packed[3] = {packed_legs(legs[0]), packed_legs(legs[1]), packed_legs(legs[2])};
+      TRELLIS_GPU_LOOP
+      for (int kind = 0; kind < 3; ++kind)
+        sum = sum + packed_walk<5>(U, x, kind == 0 ? packed[0] : kind == 1 ? packed[1] : packed[2]);
+    } else {
+      for (int kind = 0; kind < 3; ++kind) sum = sum + walk(U, x, legs[kind]);
+    }
   }
   return sum;
 }
@@ -57,15 +65,17 @@ class GaugeForce {
       : call_{call}, U_{call.gauge.links, call.gauge.tables}, force_{call.force} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
+    for (int mu = 0; mu < 4; ++mu) (*this)(block, mu);
+  }
+  /// Does one direction, which is what a thread of a GPU takes.
+  TRELLIS_SITE_FN void operator()(int block, int mu) const {
     const Position x = U_.at(block);
-    for (int mu = 0; mu < 4; ++mu) {
-      const auto loops = mul_dagger(U_.link(x, mu), action_staples(U_, x, mu, call_.c0, call_.c1));
-      Real p[8], f[8];
-      algebra_components(loops, p);
-      force_.load(block, mu, f);
-      for (int a = 0; a < 8; ++a) f[a] = fma(Real(call_.coefficient), p[a], f[a]);
-      force_.store(block, mu, f);
-    }
+    const auto loops = mul_dagger(U_.link(x, mu), action_staples(U_, x, mu, call_.c0, call_.c1));
+    Real p[8], f[8];
+    algebra_components(loops, p);
+    force_.load(block, mu, f);
+    for (int a = 0; a < 8; ++a) f[a] = fma(Real(call_.coefficient), p[a], f[a]);
+    force_.store(block, mu, f);
   }
 
  private:

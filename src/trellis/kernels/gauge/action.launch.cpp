@@ -9,11 +9,14 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_gauge_force(const GaugeForceCall& call, const SiteRange& inner_blocks) {
-  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, [&](int blocks_ahead) {
-    GaugeForceCall asking = call;
-    asking.gauge.links.blocks_ahead = blocks_ahead;
-    return GaugeForce<Layout, Storage>(asking);
-  });
+  if constexpr (launch::is_on_gpu<Layout>)
+    launch::for_each_site(inner_blocks, 4, GaugeForce<Layout, Storage>(call));
+  else
+    launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, [&](int blocks_ahead) {
+      GaugeForceCall asking = call;
+      asking.gauge.links.blocks_ahead = blocks_ahead;
+      return GaugeForce<Layout, Storage>(asking);
+    });
 }
 
 template void launch_gauge_force<InstantiatedLayout, InstantiatedStorage>(const GaugeForceCall&,

@@ -30,16 +30,18 @@ class FlowStage {
         W_{call.generator} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
+    for (int mu = 0; mu < 4; ++mu) (*this)(block, mu);
+  }
+  /// Does one direction, which is what a thread of a GPU takes.
+  TRELLIS_SITE_FN void operator()(int block, int mu) const {
     const Position x = V_.at(block);
-    for (int mu = 0; mu < 4; ++mu) {
-      const auto link = V_.link(x, mu);
-      Real z[8], w[8];
-      algebra_components(mul_dagger(action_staples(V_, x, mu, call_.c0, call_.c1), link), z);
-      W_.load(block, mu, w);
-      for (int i = 0; i < 8; ++i) w[i] = fma(Real(call_.a), z[i], Real(call_.b) * w[i]);
-      W_.store(block, mu, w);
-      out_.store(block, mu, exponential(algebra_element(w)) * link);
-    }
+    const auto link = V_.link(x, mu);
+    Real z[8], w[8];
+    algebra_components(mul_dagger(action_staples(V_, x, mu, call_.c0, call_.c1), link), z);
+    W_.load(block, mu, w);
+    for (int i = 0; i < 8; ++i) w[i] = fma(Real(call_.a), z[i], Real(call_.b) * w[i]);
+    W_.store(block, mu, w);
+    out_.store(block, mu, exponential(algebra_element(w)) * link);
   }
 
  private:

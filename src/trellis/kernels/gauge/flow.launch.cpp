@@ -9,11 +9,14 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_flow_stage(const FlowStageCall& call, const SiteRange& inner_blocks) {
-  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, [&](int blocks_ahead) {
-    FlowStageCall asking = call;
-    asking.gauge.links.blocks_ahead = blocks_ahead;
-    return FlowStage<Layout, Storage>(asking);
-  });
+  if constexpr (launch::is_on_gpu<Layout>)
+    launch::for_each_site(inner_blocks, 4, FlowStage<Layout, Storage>(call));
+  else
+    launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, [&](int blocks_ahead) {
+      FlowStageCall asking = call;
+      asking.gauge.links.blocks_ahead = blocks_ahead;
+      return FlowStage<Layout, Storage>(asking);
+    });
 }
 
 template void launch_flow_stage<InstantiatedLayout, InstantiatedStorage>(const FlowStageCall&,

@@ -27,4 +27,38 @@ TRELLIS_SITE_FN auto walk(const View& U, Position x, const int (&legs)[N]) {
   return product;
 }
 
+/// The legs of a walk in one number, the first lowest: an array with indices of run time would lie in memory
+/// on a GPU.
+template <int N>
+TRELLIS_SITE_FN unsigned packed_legs(const int (&legs)[N]) {
+  static_assert(3 * N <= 32);
+  unsigned packed = 0;
+  for (int k = 0; k < N; ++k) packed |= unsigned(legs[k]) << (3 * k);
+  return packed;
+}
+
+/// Does the same as walk(), for GPUs.
+template <int N, class View>
+TRELLIS_SITE_FN auto packed_walk(const View& U, Position x, unsigned legs) {
+  using Matrix = ColorMatrix<typename View::Real>;
+  const auto next_link = [&](bool& is_dagger) TRELLIS_INLINE_LAMBDA {
+    const int mu = int(legs % 8) / 2;
+    is_dagger = legs % 2 == 1;
+    legs /= 8;
+    if (is_dagger) x = U.step(x, mu, -1);
+    const Matrix link = U.link(x, mu);
+    if (!is_dagger) x = U.step(x, mu, 1);
+    return link;
+  };
+  bool is_dagger = false;
+  Matrix product = next_link(is_dagger);
+  if (is_dagger) product = dagger(product);
+  TRELLIS_GPU_LOOP
+  for (int k = 1; k < N; ++k) {
+    const Matrix link = next_link(is_dagger);
+    product = is_dagger ? mul_dagger(product, link) : product * link;
+  }
+  return product;
+}
+
 }  // namespace trellis
