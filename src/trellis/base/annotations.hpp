@@ -10,7 +10,6 @@
 #define TRELLIS_EDGE_FN __host__ __device__ __noinline__
 #define TRELLIS_CPU_EDGE_FN __host__ __device__ inline
 #define TRELLIS_INLINE_LAMBDA
-#define TRELLIS_GPU_LOOP _Pragma("unroll 1")
 #elif defined(TRELLIS_FOR_TESTS)
 #define TRELLIS_SITE_FN inline
 #define TRELLIS_EDGE_FN inline
@@ -22,6 +21,8 @@
 #define TRELLIS_CPU_EDGE_FN __attribute__((noinline))
 #define TRELLIS_INLINE_LAMBDA __attribute__((always_inline))
 #endif
-#if !defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
+#define TRELLIS_GPU_LOOP _Pragma("unroll 1")
+#else
 #define TRELLIS_GPU_LOOP
 #endif
