@@ -80,7 +80,8 @@ class Rows {
   Json all_ = Json::array();
 };
 
-/// A system of an iteration: the operator, its adjoint, and the norm that it forms beside its result.
+/// A system of an iteration consists of the operator, its adjoint, and the norm that it forms beside its
+/// result.
 void add_system(Rows& rows, const std::string& name, const Case& of, const LinearOperator& A) {
   rows.add(name, of, A.cost(of.rhs));
   if (!A.is_hermitian()) rows.add(name + "_dagger", of, A.dagger_cost(of.rhs));

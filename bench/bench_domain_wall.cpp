@@ -104,7 +104,8 @@ double seconds_of(const std::function<void()>& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Medians, over `turns`, of the times of S, S^dagger and K alone over that of the hops in the same turn.
+/// They are medians, over `turns`, of the times of S, S^dagger and K alone over that of the hops in the same
+/// turn.
 struct Ratios {
   std::string what;
   double schur, dagger, fifth;

@@ -118,7 +118,7 @@ Json run(std::vector<Result>& results, const Coord& extents, int link_reals, int
       share[k].push_back(t.operators[k] * t.solve[k].iterations / t.solve[k].seconds);
       if (i == 0 || t.solve[k].seconds < fastest[k].seconds) fastest[k] = t.solve[k];
     }
-    // twelve times the mean of a batch against it: columns of a point source converge alike
+    // Twelve times the mean of a batch are compared with it: columns of a point source converge alike
     if (i == 0) batched = 12 * t.solve[1].seconds / m.solve(true, 12).seconds;
   }
   for (const int k : {0, 1}) {

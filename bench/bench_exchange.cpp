@@ -72,7 +72,7 @@ struct Row {
   }
 };
 
-/// Seconds of one call, on the slowest rank. Collective: ranks without a part in it call, too.
+/// Returns the seconds of one call, on the slowest rank. Collective: ranks without a part in it call, too.
 /// part
 double seconds_of(const std::function<void()>& call, int calls) {
   Communicator& comm = *world();
@@ -303,7 +303,7 @@ void measure_neighbours(int bytes, const Options& options, std::vector<Row>& row
                   rows);
 }
 
-/// On the first 2, 4, 8 and so on ranks, and on all, while the others wait.
+/// Measures on the first 2, 4, 8 and so on ranks, and on all, while the others wait.
 void measure_sums(const Options& options, std::vector<Row>& rows) {
   Communicator& comm = *world();
   std::vector<int> counts;

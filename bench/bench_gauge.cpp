@@ -29,7 +29,7 @@
 namespace trellis::bench {
 namespace {
 
-/// One kernel: its cost per site, what runs, and its error (collective; for --check).
+/// One kernel has its cost per site, what runs, and its error (collective; for --check).
 struct Case {
   const char* name;
   KernelCost cost;
@@ -109,7 +109,7 @@ void gauge_kernels(std::vector<Result>& results, const Coord& extents, const Opt
   if (!std::isfinite(sink)) throw std::runtime_error("the plaquette is not finite");
 }
 
-/// What forces in single precision run, and the conversions that they need.
+/// Adds what forces in single precision run, and the conversions that they need.
 void single_precision_kernels(std::vector<Result>& results, const Coord& extents, const Options& options) {
   GaugeField U(make_lattice(extents));
   fill_random_su3(U, 1);

@@ -346,7 +346,7 @@ void MultigridBench::add_rows(std::vector<Result>& results) {
                   *krylov_of_many_, links + fields, int(krylov_of_many_->report.relative_residual.size())));
 }
 
-/// The sums that matter to a user: set-up and k sources by multigrid against k sources by Krylov.
+/// Returns the sums that matter to a user: set-up and k sources by multigrid against k sources by Krylov.
 Json MultigridBench::summary() {
   const auto seconds = [](const MultigridSetupReport& report) { return report.seconds; };
   const double setup = median_of(setups_, seconds).seconds, refresh = median_of(refreshes_, seconds).seconds;

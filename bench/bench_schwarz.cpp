@@ -11,7 +11,7 @@
 namespace trellis::bench {
 namespace {
 
-/// The flops a site of a cycle with four steps in blocks of 4^4, as a prototype counted them.
+/// A prototype counted these flops a site of a cycle with four steps in blocks of 4^4.
 constexpr double counted_flops = 8216;
 constexpr int cycles = 3, iterations = 4;
 const Coord block{4, 4, 4, 4};

@@ -14,8 +14,8 @@ struct Pattern {
   bool has_messages() const { return !sends.empty() || !receives.empty(); }
 };
 
-/// Partners of ranks: neighbours in their order (0 and 1, 2 and 3), or those half of all ranks apart, which
-/// lie on different nodes where ranks fill nodes in turn.
+/// Partners of ranks are neighbours in their order (0 and 1, 2 and 3), or those half of all ranks apart,
+/// which lie on different nodes where ranks fill nodes in turn.
 enum class Pairing { next, across };
 const char* name_of(Pairing pairing);
 /// The partner of a rank in the first `pairs` pairs; -1: it has none.
@@ -30,9 +30,9 @@ std::vector<int> grid_of(int ranks, int directions);
 Pattern neighbours(const std::vector<int>& grid, int rank, size_t bytes);
 /// The same with the messages to one rank in one, which is as long as they are together.
 Pattern merged(const Pattern& pattern);
-/// The messages of the pattern whose number, divided by `parts`, leaves `part`.
+/// Returns the messages of the pattern whose number, divided by `parts`, leaves `part`.
 Pattern part_of(const Pattern& pattern, int part, int parts);
-/// `count` messages to the partner and as many from it.
+/// Sends `count` messages to the partner and as many from it.
 Pattern with_partner(int partner, size_t bytes, int count);
 
 /// "in a node", "between nodes" or "both": where the messages of all ranks go. Collective.

@@ -23,7 +23,7 @@ void fill_random_su3(GaugeField& U, unsigned seed);
 /// Sets numbers of order one in all slots; another phase gives others.
 void fill(SpinorField& field, double phase = 1.0);
 
-/// One non-zero entry in each right-hand side, as the sources of a propagator have. @pre zero, with the
+/// Sets one non-zero entry in each right-hand side, as the sources of a propagator have. @pre zero, with the
 /// origin
 void set_point_sources(SpinorField& b);
 

@@ -132,7 +132,8 @@ const char* verdict(const Result& r, const AllowedErrors& allowed) {
   return !is_checked(r) ? "not checked" : r.error <= limit_of(r, allowed) ? "passed" : "failed";
 }
 
-/// The faces between nodes of a lattice that all ranks share, of the node with the most; none on one node.
+/// Counts the faces between nodes of a lattice that all ranks share, of the node with the most; none on one
+/// node.
 std::optional<int64_t> sites_between_nodes(const Coord& lattice) {
   const Communicator& comm = *world();
   const std::vector<int>& nodes = comm.nodes();

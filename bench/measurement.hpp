@@ -59,7 +59,7 @@ int report(const std::vector<Result>& results, const Options& options, const All
 Result solve_result(const std::string& kernel, const std::string& name, const SolveReport& solve,
                     double working_set, Precision precision, const Options& options);
 
-/// The processor, its cores and the lanes of this build, as JSON objects of benchmarks have them.
+/// Returns the processor, its cores and the lanes of this build, as JSON objects of benchmarks have them.
 Json machine();
 
 /// What a benchmark is to main().

@@ -23,9 +23,10 @@ LowestEigenvalue lowest_eigenvalue(const LinearOperator& M, const Inverse& inver
 /// S^dagger], the axial current at the sink.
 struct PionCorrelators {
   std::vector<double> pseudoscalar, axial;
-  /// Mean over t from T/4 to T/2 - 1 of (C_A(t+1) - C_A(t-1)) / (4 C_P(t)), the current being unimproved.
+  /// Returns the mean over t from T/4 to T/2 - 1 of (C_A(t+1) - C_A(t-1)) / (4 C_P(t)), the current being
+  /// unimproved.
   double pcac_mass() const;
-  /// arcosh of (C_P(t+1) + C_P(t-1)) / (2 C_P(t)), mean over the same times.
+  /// Returns arcosh of (C_P(t+1) + C_P(t-1)) / (2 C_P(t)), the mean over the same times.
   double pion_mass() const;
 };
 /// Collective. @pre M is a Wilson operator in time of at least 8 sites

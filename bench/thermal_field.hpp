@@ -1,5 +1,5 @@
 #pragma once
-/// Thermalised quenched fields for benchmarks of solvers, made in the run or read from a file.
+/// Benchmarks of solvers take thermalised quenched fields, made in the run or read from a file.
 #include <cstdint>
 #include <string>
 
@@ -8,7 +8,8 @@
 
 namespace trellis::bench {
 
-/// A field of `tr.quenched(lattice, beta=beta, seed=seed, sweeps=sweeps)`, to the bit, or one of a file.
+/// It is a field of `tr.quenched(lattice, beta=beta, seed=seed, sweeps=sweeps)`, to the bit, or one of a
+/// file.
 struct ThermalField {
   std::string gauge;  ///< a file of links in any format; empty: the field is made
   std::string kept;   ///< a file in which the field that is made stays for further runs; empty: none

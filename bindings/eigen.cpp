@@ -9,7 +9,7 @@
 namespace trellis::bindings {
 
 namespace {
-/// The system that a form names: M itself or its Schur complement.
+/// Returns the system that a form names: M itself or its Schur complement.
 LinearOperatorPtr system(const LinearOperatorPtr& M, const std::string& form) {
   const auto schur = form_by_name(form);
   return schur ? LinearOperatorPtr(require_schur(*M, *schur)) : M;

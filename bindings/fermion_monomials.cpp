@@ -9,7 +9,7 @@
 namespace trellis::bindings {
 
 namespace {
-/// constant, residues, shifts, tolerance, max_iterations
+/// It has constant, residues, shifts, tolerance and max_iterations.
 using RationalTuple = std::tuple<double, std::vector<double>, std::vector<double>, double, int>;
 
 RationalSolve to_solve(const RationalTuple& r) {

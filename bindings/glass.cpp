@@ -1,4 +1,4 @@
-/// Spin glasses: spins, couplings, updates, sums over samples.
+/// Python gets spin glasses here: spins, couplings, updates, sums over samples.
 #include "bindings.hpp"
 #include "trellis/glass/tempering.hpp"
 #include "trellis/io/site_field_hdf5.hpp"

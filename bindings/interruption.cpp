@@ -46,7 +46,7 @@ int raise_behind_call(void*) {
 
 void expect_interruption() { Py_AddPendingCall(raise_behind_call, nullptr); }
 
-/// For a handler of Python; false if a request waits already.
+/// Serves a handler of Python; returns false if a request waits already.
 bool request() {
   if (seconds_now() - stopped_for_others < same_request) {
     stopped_for_others = long_ago;

@@ -8,7 +8,7 @@
 namespace trellis::bindings {
 
 namespace {
-/// Share of the blocks of one parity with a neighbour in another lane (a permutation on the way).
+/// Returns the share of the blocks of one parity with a neighbour in another lane (a permutation on the way).
 double crossing_fraction(const Coord& lattice, const Coord& grid, int lanes) {
   const SiteLayout layout(Geometry(lattice, ProcessGrid(grid)), lanes);
   int crossing = 0;
@@ -22,7 +22,7 @@ double crossing_fraction(const Coord& lattice, const Coord& grid, int lanes) {
   return double(crossing) / layout.blocks();
 }
 
-/// Share of the blocks of one parity whose neighbours all lie on the same rank.
+/// Returns the share of the blocks of one parity whose neighbours all lie on the same rank.
 double inner_fraction(const Coord& lattice, const Coord& grid, int lanes) {
   const SiteLayout layout(Geometry(lattice, ProcessGrid(grid)), lanes);
   return double(layout.inner(0).size()) / layout.blocks();

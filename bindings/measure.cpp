@@ -193,8 +193,9 @@ Array<std::complex<double>> gamma_matrix(const std::string& name) {
   return array;
 }
 
-/// Octet and decuplet, form `full`: tr[(1 + parity gamma_t)/2 < B Bbar >], with `polarised` times -i gamma_x
-/// gamma_y (octet only); [1][momentum][time]. With an insertion: N(t) of the Feynman-Hellmann method.
+/// Returns octet and decuplet of the form `full`: tr[(1 + parity gamma_t)/2 < B Bbar >], with `polarised`
+/// times -i gamma_x gamma_y (octet only); [1][momentum][time]. With an insertion it is N(t) of the
+/// Feynman-Hellmann method.
 Array<std::complex<double>> full_baryon(const BaryonQuarks& quarks, const std::string& name, int parity,
                                         const Momenta& momenta, bool polarised, const Propagator* inserted,
                                         const std::string& flavour) {
@@ -210,7 +211,7 @@ Array<std::complex<double>> full_baryon(const BaryonQuarks& quarks, const std::s
   return to_numpy(table);
 }
 
-/// Octet and decuplet, form `projected`; [spin state][momentum][time]
+/// Returns octet and decuplet of the form `projected`: [spin state][momentum][time].
 Array<std::complex<double>> projected_baryon(const BaryonQuarks& quarks, const std::string& name, int parity,
                                              const Momenta& momenta, const Propagator* inserted,
                                              const std::string& flavour) {

@@ -1,4 +1,4 @@
-/// The Python module trellis._core. Users import trellis, whose classes hold those of this module.
+/// This is the Python module trellis._core. Users import trellis, whose classes hold those of this module.
 #include "bindings.hpp"
 #include "trellis/base/instruction_set.hpp"
 

@@ -45,7 +45,7 @@ std::vector<size_t> bytes_of_levels(const Multigrid& g) {
   return all;
 }
 
-/// Sweeps, iterations for a digit, and the price of an iteration.
+/// A trial has sweeps, iterations for a digit, and the price of an iteration.
 using Trial = std::array<double, 3>;
 std::vector<Trial> trials(const MultigridSetupReport& report) {
   std::vector<Trial> all;

@@ -1,5 +1,5 @@
 #pragma once
-/// The even-odd form that Python names.
+/// Python names the even-odd form.
 #include <optional>
 #include <string>
 

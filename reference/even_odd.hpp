@@ -12,7 +12,8 @@ SpinorVector schur_asymmetric(const WilsonOperator& D, int parity, const SpinorV
 SpinorVector schur_symmetric(const WilsonOperator& D, int parity, const SpinorVector& psi,
                              bool is_dagger = false);
 
-/// b_p - D_pq A_qq^-1 b_q: the right-hand side of the asymmetric form (A_pp^-1 of it: of the symmetric one).
+/// Returns b_p - D_pq A_qq^-1 b_q, the right-hand side of the asymmetric form (A_pp^-1 of it is the symmetric
+/// one's).
 SpinorVector schur_source(const WilsonOperator& D, int parity, const SpinorVector& b);
 /// x = x_p + A_qq^-1 (b_q - D_qp x_p), on all sites.
 SpinorVector schur_solution(const WilsonOperator& D, int parity, const SpinorVector& x_p,

@@ -4,8 +4,8 @@
 
 namespace trellis::reference {
 
-/// Weights of the link, of each path of 3, 5 and 7 links around it, and of each straight path of 5 links
-/// (two steps to the side, Lepage).
+/// These are the weights of the link, of each path of 3, 5 and 7 links around it, and of each straight path
+/// of 5 links (two steps to the side, Lepage).
 struct FatWeights {
   double one = 1, three = 0, five = 0, seven = 0, lepage = 0;
 };

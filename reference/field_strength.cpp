@@ -5,7 +5,7 @@
 namespace trellis::reference {
 
 namespace {
-/// Pairs of steps (a, b) that start the four loops of one orientation.
+/// Returns the pairs of steps (a, b) that start the four loops of one orientation.
 std::vector<std::pair<int, int>> leaf_starts(int mu, int nu) {
   return {{forward(mu), forward(nu)},
           {forward(nu), backward(mu)},

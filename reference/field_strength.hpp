@@ -1,6 +1,6 @@
 #pragma once
-/// Lattice field strengths from sums of leaves around a site (doc/conventions.md, Smearing and flow, and
-/// Gamma matrices and Wilson fermions).
+/// Lattice field strengths are sums of leaves around a site (doc/conventions.md, Smearing and flow, and Gamma
+/// matrices and Wilson fermions).
 #include "reference/gauge.hpp"
 
 namespace trellis::reference {

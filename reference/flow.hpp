@@ -4,9 +4,9 @@
 
 namespace trellis::reference {
 
-/// Does one step of length epsilon of Luescher's third-order Runge-Kutta integrator (arXiv:1006.4518, eq.
-/// C.3): V1 = exp(Z0/4) V0, V2 = exp(8/9 Z1 - 17/36 Z0) V1, V3 = exp(3/4 Z2 - 8/9 Z1 + 17/36 Z0) V2, Z_i =
-/// epsilon TA(staples(V_i) V_i^dagger) (the Wilson flow).
+/// Does one step epsilon of Luescher's third-order Runge-Kutta integrator (arXiv:1006.4518, eq. C.3):
+///   V1 = exp(Z0/4) V0, V2 = exp(8/9 Z1 - 17/36 Z0) V1, V3 = exp(3/4 Z2 - 8/9 Z1 + 17/36 Z0) V2,
+/// Z_i = epsilon TA(staples(V_i) V_i^dagger), for the Wilson flow.
 Gauge wilson_flow_step(const Gauge& V, double epsilon);
 
 /// E = - sum_{mu<nu} <tr F^2> from the clover F, its trace removed unless keep_trace.

@@ -33,7 +33,7 @@ int64_t neighbour(int64_t site, int step, const Coord& extents);
 /// Ordered product of the links met on a walk from `site`; a backward step contributes U_mu(x-mu)^dagger.
 ColorMatrix<double> path(const Gauge& U, int64_t site, const std::vector<int>& steps);
 
-/// The 1x1 loop from x along the steps a and b (any two different directions).
+/// Returns the 1x1 loop from x along the steps a and b (any two different directions).
 ColorMatrix<double> plaquette_loop(const Gauge& U, int64_t site, int a, int b);
 
 /// Sum over nu != mu of the two walks x -> x+mu of three steps, forward and backward in nu.

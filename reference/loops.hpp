@@ -6,18 +6,18 @@
 
 namespace trellis::reference {
 
-/// Means of Re tr P / 3 over sites and planes; 1 on the unit field.
+/// They are means of Re tr P / 3 over sites and planes; 1 on the unit field.
 struct PlaquetteMeans {
   double all, spatial, temporal;
 };
 PlaquetteMeans plaquette(const Gauge& U);
-/// Mean of Re tr / 3 of the 2x1 loops over sites and the 12 orientations.
+/// Returns the mean of Re tr / 3 of the 2x1 loops over sites and the 12 orientations.
 double rectangle(const Gauge& U);
-/// The loop R steps in mu, T steps in nu and back: the mean of Re tr / 3 over sites.
+/// The loop goes R steps in mu, T steps in nu and back: it is the mean of Re tr / 3 over sites.
 double wilson_loop(const Gauge& U, int mu, int R, int nu, int T);
-/// Mean of Re tr U / 3.
+/// Returns the mean of Re tr U / 3.
 double link_trace(const Gauge& U);
-/// Mean over the transverse sites of tr prod_mu U_mu / 3.
+/// Returns the mean over the transverse sites of tr prod_mu U_mu / 3.
 std::complex<double> polyakov_loop(const Gauge& U, int mu = 3);
 /// Returns the largest of |(U U^dagger - 1)_ij| and |det U - 1| over all links.
 double unitarity_violation(const Gauge& U);

@@ -20,7 +20,8 @@ Gauge stout_smeared(const Gauge& U, const StoutWeights& rho, int levels = 1);
 /// spatial links from their n = 4 spatial staples; else all links and n = 6. P: the nearest SU(3) matrix.
 Gauge ape_smeared(const Gauge& U, double alpha, int levels, bool is_spatial_only);
 
-/// The SU(3) matrix W with the largest Re tr(W A^dagger), by SU(2) rotations of rows until nothing changes.
+/// Returns the SU(3) matrix W with the largest Re tr(W A^dagger), by SU(2) rotations of rows until nothing
+/// changes.
 ColorMatrix<double> nearest_su3(const ColorMatrix<double>& A);
 
 }  // namespace trellis::reference

@@ -1,7 +1,7 @@
 #pragma once
-/// Classical Heisenberg spins with couplings on the bonds, the slow scalar version: one set of spins, sites
-/// in lexicographic order of all four extents (x fastest), bonds in x, y and z only. The fourth direction
-/// counts samples of disorder, which share nothing.
+/// This is the slow scalar version of classical Heisenberg spins with couplings on the bonds: one set of
+/// spins, sites in lexicographic order of all four extents (x fastest), bonds in x, y and z only. The fourth
+/// direction counts samples of disorder, which share nothing.
 #include <array>
 #include <vector>
 

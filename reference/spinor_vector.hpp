@@ -1,5 +1,5 @@
 #pragma once
-/// Spinor fields of the reference code and the linear algebra that its solvers need.
+/// This file has spinor fields of the reference code and the linear algebra that its solvers need.
 #include <complex>
 #include <functional>
 #include <vector>

@@ -167,7 +167,7 @@ inline std::vector<double> leja_points(double radius, int count) {
   return points;
 }
 
-/// The vectors of a block of s steps: v_{i+1} from S v_i and earlier ones.
+/// The vectors of a block of s steps follow one another: v_{i+1} comes from S v_i and earlier ones.
 enum class Basis { power, newton, chebyshev };
 
 /// A block before it is made orthonormal: directions K v_i and images S K v_i.
@@ -300,7 +300,7 @@ inline void normal_chebyshev(System& system, SpinorField& x, SpinorField& r, dou
   }
 }
 
-/// An estimate of the largest |eigenvalue| of 1 - S: growth over the last half of the steps.
+/// Returns an estimate of the largest |eigenvalue| of 1 - S: growth over the last half of the steps.
 inline double spectral_radius(const LinearOperator& S, const SpinorField& start, int steps) {
   SpinorField v = start, image = SpinorField::like(start);
   double logs = 0;

@@ -142,7 +142,7 @@ class Ladder {
     for (size_t i = 0; i < list_.size(); i += size_t(n))
       hop.blocks(list_.data() + i, int(std::min(size_t(n), list_.size() - i)), 0);
   }
-  /// As device/cpu/walk/read_ahead.hpp.
+  /// Walks as device/cpu/walk/read_ahead.hpp does.
   __attribute__((noinline)) void walk_read_ahead(const Hop& hop, const Lines& lines, int n) const {
     for (size_t first = 0; first < list_.size(); first += size_t(n)) {
       const size_t last = std::min(first + size_t(n), list_.size());

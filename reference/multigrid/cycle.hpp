@@ -54,7 +54,7 @@ Smoother schwarz_smoother(std::shared_ptr<const Schwarz> schwarz, int cycles);
 /// Makes the solver of a coarse operator, which the cycle calls.
 using CoarseSolver = std::function<LevelMap(std::shared_ptr<const CoarseOperator>)>;
 CoarseSolver exact_coarse_solver();
-/// GCR on the even-odd form of D_c to a relative residual.
+/// Solves by GCR on the even-odd form of D_c to a relative residual.
 CoarseSolver gcr_coarse_solver(double tolerance, int max_iterations);
 
 /// K(r): x = P x_c with D_c x_c ~ P^dagger r, then the smoother on D x = r from that x.

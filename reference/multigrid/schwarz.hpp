@@ -35,7 +35,7 @@ class Schwarz {
   LevelVector correction(const LevelVector& r, std::optional<int> colour = {}) const;
   /// One cycle; the residual is computed anew between the colours.
   void cycle(LevelVector& x, const LevelVector& b) const;
-  /// One step of the additive form (block Jacobi): all blocks correct the same residual.
+  /// Does one step of the additive form (block Jacobi): all blocks correct the same residual.
   void additive_cycle(LevelVector& x, const LevelVector& b) const;
   /// Returns x after some cycles from 0.
   LevelVector from_zero(const LevelVector& b, int cycles) const;
