@@ -1,5 +1,5 @@
 #pragma once
-/// The clover term as two hermitian 6x6 blocks per site, and its inverse (doc/conventions.md, Wilson
+/// The clover term has two hermitian 6x6 blocks per site, and an inverse (doc/conventions.md, Wilson
 /// fermions):
 ///
 ///   A(x) = diagonal + sum_{mu<nu} c_munu (i/2) sigma_munu F_munu(x),   sigma_munu = i gamma_mu gamma_nu (mu
@@ -29,8 +29,8 @@ TRELLIS_SITE_FN auto field_strength(const View& U, Position x, int mu, int nu) {
   using R = typename View::Real;
   const Position xm = U.step(x, mu, 1), xn = U.step(x, nu, 1), bm = U.step(x, mu, -1), bn = U.step(x, nu, -1);
   const Position bmn = U.step(bm, nu, 1), bnm = U.step(bn, mu, 1), bb = U.step(bm, nu, -1);
-  // leaves in the quadrants (+,+), (-mu,+nu), (-,-), (+mu,-nu), each starting and ending at x, same
-  // orientation
+  // The leaves lie in the quadrants (+,+), (-mu,+nu), (-,-), (+mu,-nu), each starting and ending at x, in the
+  // same orientation.
   ColorMatrix<R> Q = mul_dagger(mul_dagger(U.link(x, mu) * U.link(xm, nu), U.link(xn, mu)), U.link(x, nu));
   Q = Q + mul_dagger(U.link(x, nu), U.link(bmn, mu)) * dagger_mul(U.link(bm, nu), U.link(bm, mu));
   Q = Q + dagger_mul(U.link(bb, nu) * U.link(bm, mu), U.link(bb, mu) * U.link(bn, nu));

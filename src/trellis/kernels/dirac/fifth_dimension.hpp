@@ -39,7 +39,7 @@ struct FifthDimensionCall {
   FifthCoefficients coefficients;
 };
 
-/// The orders i of the slices s for the two chiralities.
+/// The slices s have these orders i for the two chiralities.
 struct SliceOrder {
   int slices;
   bool is_dagger;
@@ -188,7 +188,7 @@ class FifthDimension {
       const int s = order_.slice(i, chirality);
       const Real a = coefficient<3>(i, chirality), b = coefficient<4>(i, chirality);
       const Real c = coefficient<5>(i, chirality);
-      // the lanes of a component lie together, and one component after the other
+      // The lanes of a component lie together, and one component after the other.
       using Element = typename Array::Element;
       Element* const to =
           const_cast<Element*>(out_.array().origin_address(block, first + s)) + 12 * chirality * Array::W;
@@ -201,7 +201,7 @@ class FifthDimension {
     }
   }
 
-  /// Slice by slice: 16-bit fixed point needs a site whole, for its scale.
+  /// Combines slice by slice: 16-bit fixed point needs a site whole, for its scale.
   TRELLIS_SITE_FN void combine_whole(const Real (&z)[largest_Ls][24], int block, int first) const {
     if (has_x_) return combine_slices<true>(z, block, first);
     combine_slices<false>(z, block, first);

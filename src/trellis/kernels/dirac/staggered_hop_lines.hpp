@@ -5,7 +5,7 @@
 
 namespace trellis {
 
-/// The links and neighbours of one distance. Calls lines(data, bytes) for each piece of memory.
+/// Calls lines(data, bytes) for each piece of memory of the links and neighbours of one distance.
 template <class Layout, class Storage, int LinkReals>
 class HopPartLines {
  public:

@@ -1,6 +1,6 @@
 #pragma once
-/// Links times colour vectors, one leg of a staggered hop: what the hop and the packing of its halo share, so
-/// that both round alike. S right-hand sides share each row of the link.
+/// Links times colour vectors are one leg of a staggered hop: what the hop and the packing of its halo share,
+/// so that both round alike. S right-hand sides share each row of the link.
 #include "trellis/view/hop_link_view.hpp"
 
 namespace trellis {

@@ -15,7 +15,7 @@ struct TwistedCloverCall {
   int slots = 1;
 };
 
-/// 504 flop for each of P and Q, 72 for the sums.
+/// It counts 504 flop for each of P and Q, 72 for the sums.
 template <class Layout, class Storage>
 class TwistedClover {
  public:

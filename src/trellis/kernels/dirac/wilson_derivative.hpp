@@ -1,5 +1,5 @@
 #pragma once
-/// The derivative of Re Y^dagger D X by the links, D the Wilson-clover operator, X and Y fixed:
+/// This is the derivative of Re Y^dagger D X by the links, D the Wilson-clover operator, X and Y fixed:
 ///
 ///   hops:    G_mu(x) += w_mu(x) sum_{s=1,2} [ (P- X)_s(x+mu) (P- Y)_s(x)^dagger + (P+ Y)_s(x+mu) (P+
 ///   X)_s(x)^dagger ],
@@ -15,7 +15,7 @@
 
 namespace trellis {
 
-/// N reals of any site, with lanes moved as the steps demand.
+/// Returns N reals of any site, with lanes moved as the steps demand.
 template <class Layout, class Storage, int N>
 class MovedArray {
  public:

@@ -6,7 +6,7 @@
 
 namespace trellis {
 
-/// As launch_wilson_hop and launch_wilson_pack. @pre call.link_reals == 8
+/// Do as launch_wilson_hop and launch_wilson_pack. @pre call.link_reals == 8
 template <class Layout, class Storage>
 void launch_wilson_hop_compressed(const WilsonHopCall& call, const SiteRange& sites);
 template <class Layout, class Storage>

@@ -1,6 +1,6 @@
 #pragma once
-/// The half spinors of one leg of the Wilson hop, in the form that moves between lanes and ranks: what the
-/// hop and the packing of its halo share, so that both round alike.
+/// The half spinors of one leg of the Wilson hop have the form that moves between lanes and ranks: the hop
+/// and the packing of its halo share them, so that both round alike.
 #include "trellis/view/integer_products.hpp"
 
 namespace trellis {
@@ -27,7 +27,7 @@ TRELLIS_SITE_FN auto projected_half(const SpinorView<Layout, Storage>& in, int b
   }
 }
 
-/// U h in fixed point. 132 flop as everybody counts.
+/// Returns U h in fixed point. 132 flop as everybody counts.
 template <class R, class Pair, class Rows>
 TRELLIS_SITE_FN HalfSpinor<R> multiply(Rows U, const IntegerHalfSpinor<R, Pair>& h) {
   ProductForms<Pair> forms[2][Nc];

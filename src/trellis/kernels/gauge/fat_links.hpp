@@ -10,7 +10,7 @@
 
 namespace trellis {
 
-/// Per site. Both sides; the derivative forms the one of Q and the one of U_nu.
+/// Counts per site, for both sides; the derivative forms the one of Q and the one of U_nu.
 inline constexpr KernelCost sided_staples_cost{4 * 198 + 36, 4 * 144};
 inline constexpr KernelCost sided_staples_derivative_cost{12 * 198 + 72, 7 * 144};
 inline constexpr KernelCost long_links_cost{4 * 2 * 198, 2 * 576};

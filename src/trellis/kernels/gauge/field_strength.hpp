@@ -1,5 +1,5 @@
 #pragma once
-/// Energy density and topological charge from lattice field strengths (doc/conventions.md, Smearing and
+/// Energy density and topological charge come from lattice field strengths (doc/conventions.md, Smearing and
 /// flow):
 ///
 ///   E(x) = - sum_{mu<nu} tr F_munu^2,   q(x) = -(1/32 pi^2) sum eps_munurhosigma tr F_munu F_rhosigma
@@ -37,7 +37,7 @@ TRELLIS_SITE_FN auto leaf_sum(const View& U, Position x, int mu, int nu, LeafSha
   return sum;
 }
 
-/// Terms: E(x), and 4 pi^2 q(x) with the sign of the charge. Six planes of 4 leaves with 3 products each.
+/// Terms are E(x), and 4 pi^2 q(x) with the charge's sign. Six planes have 4 leaves with 3 products each.
 template <class Layout, class Storage>
 class FieldStrengthSum {
  public:
@@ -71,7 +71,7 @@ class FieldStrengthSum {
   LeafShape shape_;
 };
 
-/// sums[0]: E summed over sites; sums[1]: 4 pi^2 Q.
+/// sums[0] is E summed over sites; sums[1] is 4 pi^2 Q.
 template <class Layout, class Storage>
 void launch_field_strength_sum(const GaugeCall& call, LeafShape shape, const SiteRange& inner_blocks,
                                ExactSum* sums);

@@ -1,5 +1,5 @@
 #pragma once
-/// What every gauge kernel needs of a configuration.
+/// Every gauge kernel needs this of a configuration.
 #include "trellis/view/gauge_view.hpp"
 
 namespace trellis {

@@ -1,5 +1,5 @@
 #pragma once
-/// Fields of independent links: random starts and the projection of every link back to SU(3).
+/// Links are independent here: random starts and the projection of every link back to SU(3).
 #include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/algebra/su3_random.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"

@@ -38,7 +38,7 @@ class LoopDirections {
   bool has_[4];
 };
 
-/// terms: sums of Re tr P / 3 over the spatial and over the temporal planes at the site.
+/// The terms are sums of Re tr P / 3 over the spatial and over the temporal planes at the site.
 template <class Layout, class Storage, bool all_directions>
 class PlaquetteSum {
  public:

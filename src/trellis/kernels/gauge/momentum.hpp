@@ -13,7 +13,7 @@ namespace trellis {
 inline constexpr KernelCost drift_cost{4 * (exponential_flops + 198 + 8), (2 * 72 + 32) * 8};
 inline constexpr KernelCost projection_cost{4 * (198 + 14 + 16), (2 * 72 + 2 * 32) * 8};
 
-/// p_a normal of unit variance (draws: doc/random_numbers.md, momentum).
+/// Draws p_a normal of unit variance (draws: doc/random_numbers.md, momentum).
 template <class Layout, class Storage>
 class RandomMomenta {
  public:

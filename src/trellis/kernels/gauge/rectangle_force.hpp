@@ -22,8 +22,8 @@
 
 namespace trellis {
 
-/// Per site: in each of 6 planes 20 products, 12 sums and multiples of matrices, 2 projections and updates.
-/// Bytes: the links of a plane, and the force of its links in and out.
+/// A site has in each of 6 planes 20 products, 12 sums and multiples of matrices, 2 projections and updates.
+/// Bytes are the links of a plane, and the force of its links in and out.
 inline constexpr KernelCost slice_force_cost{6 * (20 * 198 + 12 * 18 + 2 * 30), 6 * (36 + 32) * 8};
 
 /// It does one plane (mu < nu) with the tables of PlaneSlices.

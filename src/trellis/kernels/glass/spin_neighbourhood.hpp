@@ -1,6 +1,6 @@
 #pragma once
-/// The six bonds of a site: its neighbours' spins and the couplings, whatever the layout. Bonds lie in x, y
-/// and z; the fourth direction counts samples of disorder, which share nothing.
+/// A site has six bonds: its neighbours' spins and the couplings, whatever the layout. Bonds lie in x, y and
+/// z; the fourth direction counts samples of disorder, which share nothing.
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/algebra/unroll.hpp"
 #include "trellis/kernels/glass/sign_bits.hpp"

@@ -8,7 +8,7 @@ namespace trellis {
 
 struct SpinSumsCall {
   SpinCall around;
-  /// [item][2]: the two slots of an item of a pair kernel, [item][1] of one set of spins unused.
+  /// [item][2] has the two slots of an item of a pair kernel, [item][1] of one set of spins being unused.
   const int32_t* slots = nullptr;
   int items = 1;
   const int32_t* coords = nullptr;  ///< [block][4]: sub-lattice coordinates of the block
@@ -17,7 +17,7 @@ struct SpinSumsCall {
   int sample_lanes = 1;  ///< samples that the lanes of a block belong to
 };
 
-/// The kinds of sums.
+/// Sums are of these kinds.
 enum class SpinSums { energy, bonds, overlap, chirality, magnetisation };
 /// Values at a site, and rows of their sums: values of sums with phases are [1, cos x, sin x, cos y, sin y,
 /// cos z, sin z][value].

@@ -64,8 +64,8 @@ TRELLIS_SITE_FN void draw_spin(const R& k, const R (&axis)[3], const std::array<
   const R s = square_root(maximum(fnma(c, c, one), R(0.0)));
   const SinCos<R> angle = sin_cos_2pi(u[1]);
   const R x = s * angle.cos, y = s * angle.sin;
-  // T. Duff et al. (2017): two unit vectors across the axis. Both change sign with the axis, so that a change
-  // of sign of spins and couplings changes nothing else.
+  // T. Duff et al. (2017) take two unit vectors across the axis. Both change sign with the axis, so that a
+  // change of sign of spins and couplings changes nothing else.
   const auto sign = [&](const R& a, const R& if_zero) TRELLIS_INLINE_LAMBDA {
     return select(less(a, R(0.0)), -one, select(less(R(0.0), a), one, if_zero));
   };

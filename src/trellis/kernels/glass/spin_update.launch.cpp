@@ -17,7 +17,7 @@ void launch_slots(const SiteRange& range, int slots, const Kernel& kernel) {
     launch::for_each_site(range, kernel);
 }
 
-/// run.operator()<Neighbourhood>() with the one that a call needs.
+/// Calls run.operator()<Neighbourhood>() with the one that a call needs.
 template <class Layout, class Storage, bool has_one_slot, class Run>
 void with_neighbourhood(const SpinCall& call, bool has_ghosts, const Run& run) {
   const bool has_signs = call.signs != nullptr;

@@ -18,7 +18,7 @@ struct SiteHaloCall {
   int count = 0;                  ///< sites of the message
 };
 
-/// Bytes of a message of `count` sites.
+/// Returns the bytes of a message of `count` sites.
 constexpr size_t site_halo_bytes(int64_t count, int slots, int reals, size_t element_bytes,
                                  size_t scale_bytes) {
   return size_t(count) * size_t(slots) * (size_t(reals) * element_bytes + scale_bytes);

@@ -9,7 +9,7 @@ namespace trellis {
 
 struct SiteRange;
 
-/// Where the sites of aggregates lie (lattice/aggregates.hpp).
+/// The sites of aggregates lie here (lattice/aggregates.hpp).
 struct AggregateTable {
   const int32_t* sites = nullptr;  ///< [group][site]: block << 1 | parity
   int count = 0;                   ///< sites of an aggregate

@@ -38,7 +38,7 @@ class AggregateProducts {
  public:
   using Array = SiteArray<Layout, Storage, 24>;
   using Real = LaneReal<Term, Layout::lanes>;
-  /// Rows and columns of products at a time: as many as registers hold the sums of.
+  /// So many rows and columns of products are formed at a time: as many as registers hold the sums of.
   static constexpr int width = sizeof(Real) > 64 ? 2 : 3;
 
   explicit AggregateProducts(const AggregateProductsCall& call)

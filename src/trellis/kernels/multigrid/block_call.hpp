@@ -1,5 +1,5 @@
 #pragma once
-/// The calls of the Schwarz method: fields block by block (lattice/block_order.hpp).
+/// The Schwarz method has these calls: fields lie block by block (lattice/block_order.hpp).
 #include <cstdint>
 
 #include "trellis/view/raw_stencil.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-/// Legs between the blocks of the Schwarz method: what the step of one block changes in the residual of its
-/// neighbours, r += H step / 2.
+/// Legs between the blocks of the Schwarz method say what the step of one block changes in the residual of
+/// its neighbours, r += H step / 2.
 #include "trellis/kernels/dirac/wilson_leg.hpp"
 #include "trellis/kernels/multigrid/block_call.hpp"
 

@@ -26,7 +26,7 @@ RawField field_from(RawField field, int vector, int slot = 0) {
   return field;
 }
 
-/// Scratch memory of a thread: q on even sites, t on odd ones, and the terms of sums.
+/// A thread has this scratch memory: q on even sites, t on odd ones, and the terms of sums.
 template <class Layout, class Storage>
 class BlockScratch {
  public:
@@ -292,7 +292,7 @@ class BlockSolve {
     if (!(qq > 0)) return {Scalar(0), Scalar(0)};
     return {Scalar(sum(b.qp_re) / qq), Scalar(sum(b.qp_im) / qq)};
   }
-  /// In the order of sites, in eight sums side by side.
+  /// Adds in the order of sites, in eight sums side by side.
   double sum(const Scalar* terms) const {
     constexpr int width = 8;
     const int count = call_.vectors * Layout::lanes;
@@ -369,7 +369,7 @@ class BlockSolve {
 struct SiteRange;
 template <class Layout, class Storage>
 void launch_block_solve(const BlockSolveCall& call, const SiteRange& blocks);
-/// Bytes of scratch memory that each thread needs.
+/// Returns the bytes of scratch memory that each thread needs.
 template <class Layout, class Storage>
 size_t block_scratch_bytes(int vectors);
 /// The entries of the range count vectors at the face, [face block][vector].

@@ -17,7 +17,7 @@ struct CoarseBoxCall {
   TRELLIS_SITE_FN int rows() const { return sites_in_box * 2 * vectors; }
 };
 
-/// Reals of a box that CPUs have room for.
+/// CPUs have room for so many reals of a box.
 inline constexpr int most_box_reals = 8192;
 
 template <class Layout, class Storage>

@@ -170,7 +170,7 @@ class CoarseColumns {
     }
   }
 
-  /// The sums of sixteen vectors by sum_in_halves(), side by side. @pre a vector fits a register
+  /// Forms the sums of sixteen vectors by sum_in_halves(), side by side. @pre a vector fits a register
   [[gnu::always_inline]] static Vector sum_all(const Vector (&part)[partial_sums]) {
     using V = decltype(part[0].v);
     V eighths[8], fourths[4], halves[2];

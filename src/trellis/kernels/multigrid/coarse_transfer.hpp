@@ -175,7 +175,7 @@ struct CoarseMixCall {
   const double* matrix = nullptr;
 };
 
-/// In place, with sums in double.
+/// It works in place, with sums in double.
 template <class Layout, class Storage>
 class CoarseMix {
  public:

@@ -90,7 +90,7 @@ class CovariantHop {
   int directions_;
 };
 
-/// The full spinors that a leg of the receiver needs, formed by the sender:
+/// They are the full spinors that a leg of the receiver needs, formed by the sender:
 ///   leg 2 mu (x+mu): psi(y) on the face y_mu = 0
 ///   leg 2 mu + 1 (x-mu): U_mu(y)^dagger psi(y) on the face y_mu = L - 1
 struct SpinorFaceCall {
