@@ -1,5 +1,5 @@
 #pragma once
-/// Hermitian colour matrices by the nine reals that they have, their products and invariants.
+/// Hermitian colour matrices are the nine reals that they have; here are their products and invariants.
 #include "trellis/algebra/antihermitian.hpp"
 
 namespace trellis {

@@ -1,5 +1,5 @@
 #pragma once
-/// What kernels need of Lanes beyond arithmetic: a run-time permutation, square root, absolute value,
+/// Kernels need this of Lanes beyond arithmetic: a run-time permutation, square root, absolute value,
 /// maximum, a test against a limit and conversion between float and double.
 #include "trellis/algebra/lanes.hpp"
 

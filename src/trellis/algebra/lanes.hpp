@@ -54,7 +54,7 @@ struct VectorOf {
 };
 }  // namespace detail
 
-/// A vector that fits a register.
+/// This vector fits a register.
 template <class T, int W>
 struct Lanes<T, W, true> {
   using Vector = typename detail::VectorOf<T, W>::type;

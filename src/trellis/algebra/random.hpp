@@ -50,8 +50,8 @@ constexpr RandomKey random_key(uint64_t seed, uint64_t stream) {
   return {{uint32_t(key), uint32_t(key >> 32)}};
 }
 
-/// Ten rounds of Philox4x32. I: uint64_t or LaneIntegers, a 32-bit word in each; the results have clean upper
-/// halves.
+/// Does ten rounds of Philox4x32. I is uint64_t or LaneIntegers, a 32-bit word in each; results have clean
+/// upper halves.
 template <class I>
 TRELLIS_SITE_FN std::array<I, 4> philox(const std::array<I, 4>& counter, RandomKey key) {
   std::array<I, 4> c = counter;

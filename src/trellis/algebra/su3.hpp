@@ -75,7 +75,7 @@ TRELLIS_SITE_FN void normalise_row(ColorMatrix<R>& U, int i) {
 }
 }  // namespace detail
 
-/// Gram and Schmidt on the first two rows, the third from them: SU(3) to rounding. About 130 flop.
+/// Does Gram and Schmidt on the first two rows, of which the third follows: SU(3) to rounding. 130 flop.
 /// Leaves an SU(3) matrix unchanged up to rounding.
 template <class R>
 TRELLIS_SITE_FN void reunitarise(ColorMatrix<R>& U) {

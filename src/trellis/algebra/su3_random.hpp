@@ -1,5 +1,5 @@
 #pragma once
-/// Random elements of SU(3) and its algebra (draws: doc/random_numbers.md).
+/// This file draws random elements of SU(3) and its algebra (draws: doc/random_numbers.md).
 #include "trellis/algebra/random.hpp"
 #include "trellis/algebra/su3.hpp"
 
@@ -18,7 +18,7 @@ TRELLIS_SITE_FN ColorMatrix<R> random_su3(const SiteRandom<R>& random, uint32_t 
   return U;
 }
 
-/// sum_a p_a T_a with normal p_a of unit variance, draws first_draw .. first_draw + 3.
+/// Returns sum_a p_a T_a with normal p_a of unit variance, draws first_draw .. first_draw + 3.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> random_algebra_element(const SiteRandom<R>& random, uint32_t first_draw) {
   R p[8];

@@ -50,7 +50,7 @@ TRELLIS_SITE_FN void jacobi_rotation(ColorMatrix<R>& A, ColorMatrix<R>& E) {
 }
 }  // namespace detail
 
-/// Of a hermitian matrix; six sweeps, after which off-diagonal elements have vanished quadratically.
+/// Turns a hermitian matrix in six sweeps, after which off-diagonal elements have vanished quadratically.
 template <class R>
 TRELLIS_SITE_FN Eigensystem<R> eigensystem(ColorMatrix<R> A) {
   Eigensystem<R> result;

@@ -12,7 +12,7 @@
 
 namespace trellis {
 
-/// One message of a persistent exchange.
+/// It is one message of a persistent exchange.
 struct Message {
   int peer;  ///< rank
   int tag;
@@ -85,7 +85,7 @@ class Communicator {
   /// BadArgument on all ranks: there is none, one is out of range or named twice, or ranks do not name the
   /// same.
   CommunicatorPtr subset(const std::vector<int>& ranks);
-  /// False where ranks never share memory: in a build without MPI. Not collective.
+  /// Returns false where ranks never share memory: in a build without MPI. Not collective.
   virtual bool can_share_memory() const = 0;
   /// The ranks with which this one can share memory by the operating system, itself too. New at each call.
   virtual CommunicatorPtr node() = 0;
@@ -126,8 +126,8 @@ std::vector<T> Communicator::allgather(const T& value) {
   return values;
 }
 
-/// The communicator of this process group: MPI_COMM_WORLD in an MPI build (initialised at the first call if
-/// need be), else the single process.
+/// Returns the communicator of this process group: MPI_COMM_WORLD in an MPI build (initialised at the first
+/// call if need be), else the single process.
 CommunicatorPtr world();
 
 /// Returns name and version of the message-passing library, one line; "none" in a build without MPI.

@@ -14,7 +14,7 @@ double message_delay();
 /// Delays exchanges made from now on. @pre seconds >= 0
 void set_message_delay(double seconds);
 
-/// The same exchange, delayed by message_delay().
+/// Returns the same exchange, delayed by message_delay().
 std::unique_ptr<Exchange> make_delayed_exchange(std::unique_ptr<Exchange> exchange);
 
 }  // namespace trellis

@@ -31,7 +31,7 @@ std::vector<int64_t> numbers_of(const Redistribution::Cut& cut, size_t bytes_per
   return numbers;
 }
 
-/// Empty if the cut fits the communicator.
+/// Is empty if the cut fits the communicator.
 std::string why_not(const Communicator& all, const Redistribution::Cut& cut, size_t bytes_per_site) {
   const auto grid_for = [](const ProcessGrid& grid, int ranks, const char* which) {
     return grid.size() == ranks ? std::string()

@@ -1,5 +1,5 @@
 #pragma once
-/// The stop point of loops without global sums (base/stop.hpp).
+/// Loops without global sums have this stop point (base/stop.hpp).
 #include "trellis/comm/communicator.hpp"
 
 namespace trellis {

@@ -28,7 +28,7 @@ class AlgebraField {
   }
   void set_zero();
 
-  /// By local coordinates (slow: for tests and set-up).
+  /// Takes local coordinates (slow: for tests and set-up).
   std::array<double, 8> components(const Coord& local, int mu) const;
   void set_components(const Coord& local, int mu, const std::array<double, 8>& p);
 

@@ -44,7 +44,7 @@ class GaugeField {
     return tables_ == other.tables_ && precision_ == other.precision_;
   }
 
-  /// Links by local coordinates (slow: for set-up, tests and files).
+  /// Take links by local coordinates (slow: for set-up, tests and files).
   Link link(const Coord& local, int mu) const;
   void set_link(const Coord& local, int mu, const Link& U);
 

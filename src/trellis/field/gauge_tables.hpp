@@ -1,6 +1,6 @@
 #pragma once
-/// What kernels of a backend need of the site order of gauge fields, and the exchanges of their halos: shared
-/// by all fields of a lattice with that order.
+/// Kernels of a backend need this of the site order of gauge fields; the tables and exchanges of halos are
+/// shared by all fields of a lattice with that order.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,7 +27,7 @@ class GaugeTables {
   /// [block][lane]: the index in the whole lattice, which keys random numbers. It is made at the first call.
   const int64_t* global_sites() const;
 
-  /// What an exchange moves: layers of the halo, corners included, of which directions' links, of which
+  /// An exchange moves so many layers of the halo, corners included, of these directions' links and these
   /// sites.
   struct HaloPart {
     int layers, first_link, links;

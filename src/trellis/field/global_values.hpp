@@ -1,5 +1,5 @@
 #pragma once
-/// From the exact sums of one rank to numbers.
+/// The exact sums of one rank become numbers here.
 #include <vector>
 
 #include "trellis/base/exact_sum.hpp"
@@ -7,7 +7,7 @@
 
 namespace trellis {
 
-/// The global sums of right-hand sides from this rank's sums of the slots of a field like x.
+/// Returns the global sums of right-hand sides from this rank's sums of the slots of a field like x.
 Coefficients global_values(const SpinorField& x, const std::vector<ExactSum>& slots);
 
 }  // namespace trellis

@@ -1,5 +1,5 @@
 #pragma once
-/// Conversion of fermion fields between storages and lane counts in host memory.
+/// Fermion fields are converted between storages and lane counts in host memory.
 #include "trellis/field/spinor_field.hpp"
 
 namespace trellis {

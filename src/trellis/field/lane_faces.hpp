@@ -14,7 +14,7 @@
 
 namespace trellis {
 
-/// Reals of what moves along a leg.
+/// They are the reals of what moves along a leg.
 struct LegReals {
   int forward, backward;
 };

@@ -40,7 +40,7 @@ void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, Sp
 
 /// |x|^2 per right-hand side; NaN if the field has a NaN or Inf.
 Coefficients norm2_each(const SpinorField& x);
-/// |x| per right-hand side of a field in double, also where |x|^2 leaves the range of double; NaN as above.
+/// Returns |x| per right-hand side in double, also where |x|^2 leaves the range of double; NaN as above.
 Coefficients norm_each(const SpinorField& x);
 /// Returns conj(x) . y per right-hand side, and x . y of real numbers.
 ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y);

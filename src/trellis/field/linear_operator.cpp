@@ -6,7 +6,7 @@
 namespace trellis {
 
 namespace {
-/// With the number of lanes that 0 stands for.
+/// Gives the spec the number of lanes that 0 stands for.
 FieldSpec in_full(FieldSpec spec) {
   spec.lanes = lanes_of_launches(spec.backend, spec.precision, spec.lanes);
   return spec;

@@ -28,7 +28,7 @@ void require_fit(const FieldList& fields, const SpinorField& w) {
   }
 }
 
-/// One right-hand side, whose slots lie together in each block (in GPU layouts: in each group of sites).
+/// Takes one right-hand side: its slots lie together in each block (in GPU layouts: each group of sites).
 RawField column(const SpinorField& field, int parity, int rhs) {
   RawField raw = field.raw(parity);
   const size_t sites = size_t(sites_of_group(field.spec().backend, field.layout().lanes()));
@@ -39,8 +39,8 @@ RawField column(const SpinorField& field, int parity, int rhs) {
   return raw;
 }
 
-/// f(call with fields and columns, its blocks, first right-hand side of it) for each parity, and for each
-/// right-hand side where the fields have their own.
+/// Calls f(call with fields and columns, its blocks, first right-hand side of it) for each parity, and for
+/// each right-hand side where the fields have their own.
 template <class F>
 void for_each_call(const FieldList& fields, const SpinorField& w, const F& f) {
   const bool shares = is_shared(*fields.front(), w);

@@ -1,5 +1,5 @@
 #pragma once
-/// Where the ranks of this process's lattices lie on the process grid.
+/// The ranks of this process's lattices lie on the process grid in this way.
 #include <cstdint>
 
 #include "trellis/comm/communicator.hpp"

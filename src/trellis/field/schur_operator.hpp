@@ -18,7 +18,7 @@ class SchurOperator : public LinearOperator {
   virtual Cost source_cost(int columns) const = 0;
   virtual Cost guess_cost(int columns) const { return copy_cost(columns); }
   virtual Cost reconstruction_cost(int columns) const = 0;
-  /// "even-odd (symmetric)", for reports.
+  /// Returns "even-odd (symmetric)", for instance, for reports.
   virtual std::string form_in_words() const = 0;
 
  protected:

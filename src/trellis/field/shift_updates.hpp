@@ -1,5 +1,5 @@
 #pragma once
-/// The fused updates of multi-shift solvers.
+/// Multi-shift solvers have these fused updates.
 #include <vector>
 
 #include "trellis/field/spinor_field.hpp"

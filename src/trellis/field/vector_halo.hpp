@@ -23,7 +23,7 @@ class VectorHalo {
   VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& links, int parity, int rhs, int first = 0,
              int last = Nd - 1);
 
-  /// Messages and launches of an exchange.
+  /// Returns the cost of messages and launches of an exchange.
   static Cost cost(const std::vector<HopStencilPtr>& stencils, Precision precision, int parity, int rhs);
 
   bool is_needed() const { return !legs_.empty(); }

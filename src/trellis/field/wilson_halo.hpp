@@ -1,5 +1,5 @@
 #pragma once
-/// The halo exchange of the Wilson hop: half spinors of the faces in the directions that ranks split.
+/// The halo exchange of the Wilson hop moves half spinors of the faces in the directions that ranks split.
 #include <memory>
 
 #include "trellis/field/hop_links.hpp"
@@ -14,7 +14,7 @@ class WilsonHalo {
   /// Serves fields of the links' storage and layout with `rhs` right-hand sides.
   WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs);
 
-  /// Messages and launches of an exchange.
+  /// Returns the cost of messages and launches of an exchange.
   static Cost cost(const HopLinks& links, int rhs);
 
   bool is_needed() const { return faces_.is_needed(); }

@@ -27,7 +27,7 @@ class GradientFlow {
   const GaugeField& field() const { return V_; }
 
  private:
-  /// What the error estimate needs: the field before the step, V' and its generator.
+  /// The error estimate needs the field before the step, V' and its generator.
   struct Embedded {
     GaugeField before, field;
     AlgebraField generator;

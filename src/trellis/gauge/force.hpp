@@ -21,7 +21,7 @@ void add(AlgebraField& out, double coefficient, const AlgebraField& in);
 /// Returns (1/2) sum p_a^2; collective, exact sum.
 double kinetic_energy(const AlgebraField& P);
 
-/// sqrt of sum_a F_a^2 of a link: the root of the mean square over all links, and the largest. Collective.
+/// It has sqrt(sum_a F_a^2) of a link: the root of the mean square of all, and the largest. Collective.
 struct ForceSize {
   double mean = 0, largest = 0;
 };

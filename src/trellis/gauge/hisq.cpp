@@ -27,7 +27,7 @@ double asqtad_long_coefficient(double u0) {
 }
 
 namespace {
-/// A field with four slots that hold links in one direction. Zero.
+/// Returns a zero field with four slots that hold links in one direction.
 GaugeField empty_like(const GaugeField& U) {
   GaugeField field = GaugeField::zeros_like(U);
   field.halo_is_stale();

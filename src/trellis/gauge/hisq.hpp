@@ -1,7 +1,7 @@
 #pragma once
-/// Links of improved staggered actions: fat and long links, HISQ's two levels, and the derivative through
-/// them (E. Follana et al., hep-lat/0610092; A. Bazavov et al., arXiv:1004.0342). doc/operators/hisq.md lists
-/// the coefficients.
+/// Improved staggered actions have fat and long links, HISQ's two levels, and the derivative through them (E.
+/// Follana et al., hep-lat/0610092; A. Bazavov et al., arXiv:1004.0342). doc/operators/hisq.md lists the
+/// coefficients.
 #include <cstdint>
 #include <vector>
 

@@ -8,7 +8,7 @@
 namespace trellis {
 
 namespace {
-/// The links of U with the halo that rectangles need.
+/// Returns the links of U with the halo that rectangles need.
 LoopCall loop_call(const GaugeField& U, bool needs_halo = true) {
   LoopCall call;
   if (needs_halo) static_cast<GaugeCall&>(call) = call_of_links(U, GaugeField::halo_width);

@@ -18,7 +18,7 @@ class StoutChain {
   const StoutWeights& weights() const { return rho_; }
   /// Smears a copy of U.
   void set(const GaugeField& U);
-  /// The fat links. @pre set()
+  /// Returns the fat links. @pre set()
   const GaugeField& links() const { return fields_.back(); }
   const GaugeField& thin_links() const { return fields_.front(); }
 

@@ -11,7 +11,7 @@ namespace trellis {
 /// Two slots; of sums over one set of spins the second is not read.
 using SlotPairs = std::vector<std::pair<int, int>>;
 
-/// [sample of the whole lattice][pair][row], with the rows of kernels/glass/spin_sums.hpp. Collective.
+/// Returns [sample of the whole lattice][pair][row], with rows of kernels/glass/spin_sums.hpp. Collective.
 std::vector<double> spin_sums(const SpinGlass& glass, SpinSums kind, const SlotPairs& pairs);
 
 /// Returns the energy of every slot in every sample: [sample][slot]. Collective.

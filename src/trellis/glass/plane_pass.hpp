@@ -6,7 +6,7 @@
 
 namespace trellis {
 
-/// Planes, and rows of a plane, that so many half sweeps need at least.
+/// Counts the planes, and rows of a plane, that so many half sweeps need at least.
 constexpr int planes_of_pass(int half_sweeps) { return 2 * half_sweeps; }
 
 /// f(half sweep, plane) for half sweeps 0 .. half_sweeps - 1 at planes 0 .. planes - 1 of a ring. Each half

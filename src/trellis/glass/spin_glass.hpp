@@ -57,7 +57,7 @@ class SpinGlass {
   /// through the lattice together, plane after plane; 0 chooses by size. The spins have the same bits for
   /// all. Where ranks cut x, y or z, or there are too few planes, sweeps go one after the other.
   void over_relax(int sweeps, int sweeps_per_pass = 0);
-  /// Heat bath: one sweep at these inverse temperatures, one a slot. `number` counts the sweeps of the run.
+  /// Does a heat-bath sweep at these inverse temperatures, one a slot. `number` counts the run's sweeps.
   void heat_bath(const std::vector<double>& betas, uint64_t seed, uint64_t stream, uint32_t number);
   /// How many sweeps a pass has: `wished`, or fewer.
   int sweeps_of_pass(int wished) const;

@@ -21,13 +21,13 @@ class SpinTables {
   const SiteHaloPtr& ghosts_of(int parity) const { return halos_[parity]; }
   /// Returns true where ranks cut x, y or z: bonds then lead to other ranks.
   bool has_ghosts() const { return has_ghosts_; }
-  /// Samples on this rank, the first of them, and in how many groups of lanes they lie.
+  /// Say how many samples this rank has, which is the first, and in how many groups of lanes they lie.
   int samples() const { return layout_->geometry().local()[3]; }
   int first_sample() const { return layout_->geometry().origin()[3]; }
   int sample_lanes() const { return layout_->lane_extents()[3]; }
   int samples_of_lane() const { return layout_->sub_extents()[3]; }
 
-  /// The tables of a call for the sites of a parity.
+  /// Sets the tables of a call for the sites of a parity.
   void set_tables(SpinCall& call, int parity) const;
   void set_tables(SpinSumsCall& call, int parity) const;
   const int32_t* coords(int parity) const { return of_[parity].coords.table.data(); }
@@ -39,8 +39,8 @@ class SpinTables {
   /// Returns the blocks of one sample of each lane. @pre sample < samples_of_lane()
   SiteRange of_sample(int parity, int sample) const;
 
-  /// The directions of planes, and of rows in a plane, for passes of several sweeps: those with the most of
-  /// them in a sub-lattice.
+  /// Say the directions of planes, and of rows in a plane, for passes of several sweeps: those with the most
+  /// of them in a sub-lattice.
   int planes() const { return layout_->sub_extents()[plane_direction_]; }
   int rows() const { return layout_->sub_extents()[row_direction_]; }
   /// Rows first .. end - 1 of a plane.

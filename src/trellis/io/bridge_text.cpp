@@ -28,7 +28,7 @@ bool is_of_number(char c) {
                           printable(std::string(begin, end)), "'"));
 }
 
-/// What stands in the file besides the numbers.
+/// It is what stands in the file besides the numbers.
 struct Notes {
   int64_t comments = 0;
   std::string unended;  ///< the last number, where no line end follows it

@@ -42,7 +42,7 @@ std::string why_not_openqcd(InputFile& file);
 bool is_bridge_text(InputFile& file);
 
 // Read this rank's part into canonical order, [site, x fastest][mu][row][column][re, im], and fill in the
-// computed checksums. Site-ordered: the formats that store [t][z][y][x][mu][row][column][re, im].
+// computed checksums. Site-ordered are the formats that store [t][z][y][x][mu][row][column][re, im].
 void read_site_ordered(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
 void read_openqcd(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
 void read_bridge_text(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
@@ -63,7 +63,7 @@ void check_order_of_extents(InputFile& file, GaugeFileHeader& header, const Gaug
 /// sites (0: any hypercube).
 std::string other_gauge_group(int64_t bytes, int64_t sites);
 
-/// What a writer needs besides the links of this rank.
+/// A writer needs this besides the links of this rank.
 struct LinksToWrite {
   const Geometry& geometry;
   const double* links;  ///< canonical

@@ -79,9 +79,9 @@ std::vector<hsize_t> array_dims(hid_t array_type) {
   return sizes;
 }
 
-/// The type in memory of what a file stores as `stored`, for a complex T with the member names of the file
-/// ("r", "i" or "re", "im"). Invalid if numbers of this kind cannot be converted. QDP++ stores matrices as
-/// array types.
+/// Returns the type in memory of what a file stores as `stored`, for a complex T with the member names of the
+/// file ("r", "i" or "re", "im"). It is invalid if numbers of this kind cannot be converted. QDP++ stores
+/// matrices as array types.
 Handle memory_type_for(const Handle& stored, Type type) {
   if (H5Tget_class(stored.get()) == H5T_ARRAY) {
     const Handle element = memory_type_for(Handle(H5Tget_super(stored.get()), H5Tclose), type);

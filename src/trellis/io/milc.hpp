@@ -1,5 +1,5 @@
 #pragma once
-/// Magic numbers of MILC files, read in the right byte order.
+/// MILC files have these magic numbers, read in the right byte order.
 #include <cstdint>
 
 namespace trellis::io {

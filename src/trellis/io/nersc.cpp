@@ -134,7 +134,7 @@ void read_datatype(const Keys& keys, const std::string& path, GaugeFileHeader& h
 /// A value that is printed with less than this says little: damage may hide behind its last digit.
 constexpr double coarsest_digit = 1e-3;
 
-/// A unit of the last printed digit, but at least what single precision in the writer leaves open.
+/// Returns a unit of the last printed digit, but at least what single precision in the writer leaves open.
 double tolerance_of(const std::string& text, double least) {
   const size_t point = text.find('.'), exponent = text.find_first_of("eE");
   const size_t digits = point == std::string::npos ? 0 : std::min(exponent, text.size()) - point - 1;

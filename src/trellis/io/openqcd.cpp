@@ -1,6 +1,6 @@
-/// openQCD: N0 (t), N1 (x), N2 (y), N3 (z) as 32-bit integers, the mean of Re tr P (3 on the unit field),
+/// openQCD has N0 (t), N1 (x), N2 (y), N3 (z) as 32-bit integers, the mean of Re tr P (3 on the unit field),
 /// then for each odd site, z fastest, then y, x, t, the 8 links +t -t +x -x +y -y +z -z: U_mu(x) and U_mu(x -
-/// mu). All little-endian, double precision.
+/// mu). All is little-endian, double precision.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>

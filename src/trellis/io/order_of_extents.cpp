@@ -27,7 +27,7 @@ std::vector<Coord> other_orders(const Coord& lattice, const std::array<bool, 4>&
   return orders;
 }
 
-/// Of the file's links on another lattice; nothing where that one cannot be cut over these ranks.
+/// Returns that of the file's links on another lattice, or nothing where these ranks cannot cut that one.
 std::optional<double> plaquette_on(const Coord& lattice, InputFile& file, const GaugeFileHeader& header,
                                    CommunicatorPtr communicator) {
   LatticePtr other;

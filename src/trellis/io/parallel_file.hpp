@@ -72,7 +72,7 @@ class OutputFile {
   void write_text(int64_t offset, const std::string& text) {
     write_common(offset, text.data(), int64_t(text.size()));
   }
-  /// Each rank's own pieces, one after the other from `data`. @pre as for read_pieces.
+  /// Writes each rank's own pieces, one after the other from `data`. @pre as for read_pieces.
   void write_pieces(const std::vector<Piece>& pieces, const void* data);
   /// Synchronises with the disk, checks that the file has `bytes` bytes, renames.
   void commit(int64_t bytes);

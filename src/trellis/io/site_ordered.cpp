@@ -52,7 +52,7 @@ std::vector<std::string> checksum_kinds(GaugeFormat format) {
 
 namespace {
 
-/// The third row of a link of SU(3): the conjugate of the cross product of the first two.
+/// Sets the third row of a link of SU(3): the conjugate of the cross product of the first two.
 void complete_third_row(double* link) {
   for (int c = 0; c < 3; ++c) {
     const int p = (c + 1) % 3, q = (c + 2) % 3;

@@ -12,7 +12,7 @@ class SiteChecksums {
   void add(const std::byte* site, size_t bytes, int64_t global_index);
   /// Merges those of all ranks, in the order of checksum_kinds. Collective, once.
   std::vector<uint32_t> merged(Communicator& communicator);
-  /// NERSC, after merged(): with the words read in the other byte order.
+  /// Returns NERSC's, after merged(), with the words read in the other byte order.
   uint32_t nersc_of_other_order() const { return nersc_swapped_.value(); }
 
  private:

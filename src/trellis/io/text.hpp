@@ -22,7 +22,7 @@ inline std::string hex(uint32_t value) {
   return text;
 }
 
-/// The fewest digits that give the number back.
+/// Writes the fewest digits that give the number back.
 inline std::string readable(double x) {
   char text[40];
   return {text, std::to_chars(text, text + sizeof text, x).ptr};

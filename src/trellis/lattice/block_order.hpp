@@ -37,7 +37,7 @@ class BlockOrder {
   /// Blocks of a colour at the face of this rank behind which a leg leads to another rank, in the order of
   /// their other coordinates. Block n there and the neighbour's block with the number n face each other.
   const std::vector<int32_t>& face(int colour, int leg) const { return faces_[colour][leg]; }
-  /// Vectors of a block, of a parity, from which a leg leaves it, and the number of each vector among them.
+  /// List a block's vectors, of a parity, from which a leg leaves it, and the number of each among them.
   const std::vector<int32_t>& edge(int parity, int leg) const { return inner_.face(parity, leg); }
   std::vector<int32_t> number_in_edge(int parity, int leg) const;
 

@@ -34,8 +34,8 @@ class ExtendedLayout {
   const std::vector<int32_t>& inner() const { return inner_; }
   const std::vector<int32_t>& inner(int parity) const { return inner_of_[parity]; }
 
-  /// [block][leg]: block << 1 | crosses; -1 beyond the halo. crosses: the lanes move by one in that
-  /// direction.
+  /// Returns [block][leg]: block << 1 | crosses; -1 beyond the halo. Where it crosses, the lanes move by one
+  /// in that direction.
   const std::vector<int32_t>& neighbours() const { return neighbours_; }
   /// A displacement of lanes is numbered by the lane that it brings to lane 0. shift(leg): one step.
   int shift(int leg) const { return shift_[leg]; }

@@ -69,7 +69,7 @@ class Geometry {
   bool is_split(int mu) const { return grid_.extents()[mu] > 1; }
   /// Rank of the neighbour in direction mu, step = +1 or -1 (itself where mu is not split).
   int neighbour_rank(int mu, int step) const;
-  /// Rank of the process `steps` further on in each direction, modulo the grid.
+  /// Returns the rank of the process `steps` further on in each direction, modulo the grid.
   int rank_at(const Coord& steps) const;
   /// True when the neighbour in direction mu, step, lies across the global boundary.
   bool at_boundary(int mu, int step) const;

@@ -9,7 +9,7 @@
 
 namespace trellis {
 
-/// [block][lane]; ghost blocks hold 0.
+/// Returns [block][lane]; ghost blocks hold 0.
 std::vector<int64_t> global_sites(const ExtendedLayout& layout);
 /// Returns [block][lane] of one parity.
 std::vector<int64_t> global_sites(const SiteLayout& layout, int parity);

@@ -26,7 +26,7 @@ struct HaloPlan {
     int64_t longer_way() const { return int64_t(std::max(sends.size(), receives.size())); }
   };
   std::map<int, Peer> peers;  ///< by rank
-  /// Ghosts whose sites lie on this rank: on a short grid, or in another lane.
+  /// They are ghosts whose sites lie on this rank: on a short grid, or in another lane.
   std::vector<int32_t> own_sites, own_ghosts;
 };
 

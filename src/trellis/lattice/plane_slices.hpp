@@ -23,7 +23,7 @@ class PlaneSlices {
   const int32_t* places() const { return places_.data(); }
   /// Lists the places of inner sites.
   const std::vector<int32_t>& inner() const { return inner_; }
-  /// Places of the lower corners of all plaquettes that have an inner link.
+  /// Returns the places of the lower corners of all plaquettes that have an inner link.
   const std::vector<int32_t>& plaquettes() const { return plaquettes_; }
 
  private:

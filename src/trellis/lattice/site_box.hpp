@@ -1,6 +1,6 @@
 #pragma once
-/// Boxes of sites, by global coordinates: what ranks have of a lattice, and what two ways to cut it have in
-/// common.
+/// Boxes of sites have global coordinates: they are what ranks have of a lattice, and what two ways to cut it
+/// have in common.
 #include <vector>
 
 #include "trellis/lattice/geometry.hpp"

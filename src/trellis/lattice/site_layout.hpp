@@ -1,6 +1,6 @@
 #pragma once
-/// The even-odd site order of fermion fields: for each parity, blocks of `lanes` sites in lexicographic order
-/// of the sub-lattice (x halved), with the neighbour table that the hopping kernels read.
+/// Fermion fields have an even-odd site order: for each parity, blocks of `lanes` sites in lexicographic
+/// order of the sub-lattice (x halved), with the neighbour table that the hopping kernels read.
 #include <cstdint>
 #include <memory>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-/// The baryons of the octet and the decuplet as lists of terms (doc/operators/contractions.md).
+/// The baryons of the octet and the decuplet are lists of terms (doc/operators/contractions.md).
 #include <array>
 #include <complex>
 #include <string>
@@ -11,7 +11,7 @@ namespace trellis {
 
 enum class Flavour { up = 0, down = 1, strange = 2 };
 
-/// coefficient eps (q0^T G q1) q2_gamma: the form `full`, with any spin matrix G.
+/// It is coefficient eps (q0^T G q1) q2_gamma: the form `full`, with any spin matrix G.
 struct DiquarkTerm {
   double coefficient;
   std::array<Flavour, 3> quarks;

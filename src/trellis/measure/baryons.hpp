@@ -63,7 +63,7 @@ CorrelatorTable diquark_correlators(const BaryonQuarks& quarks, const DiquarkOpe
                                     const Momenta& momenta = zero_momentum,
                                     const Insertion* insertion = nullptr);
 
-/// A baryon of the form `projected` in one spin state.
+/// It is a baryon of the form `projected` in one spin state.
 struct BaryonState {
   std::string baryon;
   int twice_spin;
@@ -78,7 +78,7 @@ CorrelatorTable projected_correlators(const BaryonQuarks& quarks, const std::vec
                                       const Momenta& momenta = zero_momentum, int parity = 1,
                                       const Insertion* insertion = nullptr);
 
-/// Bytes per rank that the contractions need beside the propagators.
+/// Returns the bytes per rank that the contractions need beside the propagators.
 size_t baryon_bytes(const Geometry& geometry, int momenta);
 
 }  // namespace trellis

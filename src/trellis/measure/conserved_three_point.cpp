@@ -49,7 +49,7 @@ class LinkProducts {
     }
   }
 
-  /// factor times the sums over time slices, into a row. Collective.
+  /// Adds factor times the sums over time slices into a row. Collective.
   void sum_into(CorrelatorTable& table, int row, const Momenta& transfers, const Coord& at,
                 double factor) const {
     const Coord& extents = geometry_.lattice();

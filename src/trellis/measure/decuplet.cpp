@@ -1,4 +1,4 @@
-/// The decuplet in the form `full`.
+/// The decuplet has the form `full` here.
 #include "trellis/measure/baryon_sums.hpp"
 
 namespace trellis {

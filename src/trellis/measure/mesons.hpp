@@ -35,7 +35,7 @@ CorrelatorTable meson_correlator(const Propagator& quark, const Propagator& anti
                                  const std::string& sink, const std::string& source,
                                  const Momenta& momenta = zero_momentum);
 
-/// Bytes per rank that the contraction needs beside the propagators.
+/// Returns the bytes per rank that the contraction needs beside the propagators.
 size_t meson_bytes(const Geometry& geometry, int momenta);
 
 }  // namespace trellis

@@ -17,7 +17,7 @@ inline const Momenta zero_momentum{{0, 0, 0}};
 /// Lists all n with n^2 <= n2_max, ordered by n^2, then by n_z, n_y, n_x.
 Momenta momenta_up_to(int n2_max);
 
-/// exp(2 pi i index / count), with the symmetries of the octants exact. @pre count >= 1
+/// Returns exp(2 pi i index / count), with the symmetries of the octants exact. @pre count >= 1
 std::complex<double> root_of_unity(int64_t index, int64_t count);
 
 /// It has exp(-i p.(x - origin)) from a table of all roots of unity that occur.

@@ -22,9 +22,9 @@ Source noise_source(const LatticePtr& lattice, const Noise& noise, int time = al
                     SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all,
                     Backend backend = {});
 
-/// `count` noise fields of independent components, the numbers index, index + 1, ... in the right-hand sides
-/// of a full field in double, for traces: E[eta_i conj(eta_j)] = delta_ij. Purpose trace_noise, draw = 12
-/// index + 3 spin + colour.
+/// Returns `count` noise fields of independent components, the numbers index, index + 1, ... in the
+/// right-hand sides of a full field in double, for traces: E[eta_i conj(eta_j)] = delta_ij. Purpose
+/// trace_noise, draw = 12 index + 3 spin + colour.
 /// @pre count >= 1
 SpinorField noise_vectors(const LatticePtr& lattice, const Noise& noise, int count, Backend backend = {});
 /// Fills a full field, of spinors or colour vectors, with such numbers: draw = reals / 2 index + component.

@@ -1,4 +1,4 @@
-/// Baryons of the form `full`.
+/// Baryons have the form `full` here.
 #include <map>
 
 #include "trellis/field/precision_dispatch.hpp"

@@ -1,4 +1,4 @@
-/// Baryons of the form `projected`.
+/// Baryons have the form `projected` here.
 #include <algorithm>
 #include <map>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<int, 3> permutations[6] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                                 {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
-/// T summed over time slices, for each set of three propagators once.
+/// It has T summed over time slices, for each set of three propagators once.
 class ProjectedSums {
  public:
   ProjectedSums(const Momenta& momenta, int parity) : momenta_{momenta}, parity_{parity} {}

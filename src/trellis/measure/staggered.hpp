@@ -8,8 +8,8 @@
 
 namespace trellis {
 
-/// `count` noise fields of colour vectors, numbers index, index + 1, ..., as right-hand sides of a full field
-/// in the storage of the matrix. Purpose trace_noise, draw = 3 index + colour.
+/// Returns `count` noise fields of colour vectors, numbers index, index + 1, ..., as right-hand sides of a
+/// full field in the storage of the matrix. Purpose trace_noise, draw = 3 index + colour.
 SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, int count);
 
 /// Estimates v^dagger A v of traces for each column v. With unit vectors for v their sum is the trace.

@@ -75,7 +75,7 @@ CorrelatorTable local_meson_correlators(const StaggeredPropagator& quark,
                                         const StaggeredPropagator& antiquark,
                                         const Momenta& momenta = zero_momentum);
 
-/// Bytes per rank that the contraction needs beside the propagators.
+/// Returns the bytes per rank that the contraction needs beside the propagators.
 size_t local_meson_bytes(const Geometry& geometry, int momenta);
 
 }  // namespace trellis

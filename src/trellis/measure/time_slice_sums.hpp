@@ -38,7 +38,7 @@ std::vector<ExactSum> slice_sums_of_rank(const SpinorField& quark, int component
 CorrelatorTable time_slice_sums(const SpinorField& quark, int components, const Momenta& momenta,
                                 const Coord& origin, const ProductWriter& write_products);
 
-/// Bytes per rank that time_slice_sums needs beside the propagators.
+/// Returns the bytes per rank that time_slice_sums needs beside the propagators.
 size_t time_slice_sums_bytes(const Geometry& geometry, int components, int momenta);
 
 }  // namespace trellis

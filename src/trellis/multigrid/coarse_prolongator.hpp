@@ -37,8 +37,8 @@ class CoarseProlongator final : public Transfer {
   double orthonormalise(double least, DenseMatrix* gram = nullptr);
   /// V <- V matrix, for a field like columns(). @pre matrix is upper triangular
   void mix(SiteField& V, const DenseMatrix& matrix) const;
-  /// Columns that in some aggregate have no more than `least` of their |v|^2 beside the columns before them:
-  /// the same on all ranks. Collective.
+  /// Lists the columns that in some aggregate have no more than `least` of their |v|^2 beside the columns
+  /// before them: the same on all ranks. Collective.
   std::vector<int> dependent_columns(double least) const;
 
   void restrict_to(SiteField& coarse, const SiteField& fine) const override;

@@ -78,7 +78,7 @@ std::vector<int> CoarseSetup::orthonormalise(const SiteField& vectors) {
   return dependent;
 }
 
-/// False where some diagonal matrix of the next level cannot be inverted.
+/// Returns false where some diagonal matrix of the next level cannot be inverted.
 bool CoarseSetup::has_next() {
   try {
     next_ = galerkin_product(*D_, *prolongator_);

@@ -54,7 +54,7 @@ std::unique_ptr<ApproximateInverse> level_solver(const std::vector<CycleLevel>& 
 /// @pre params is complete
 SolverSpec smoother(const MultigridParams& params, int smoothing, Precision storage);
 
-/// The same on a coarse level, by so many steps of GCR on its even-odd system.
+/// Does the same on a coarse level, by so many steps of GCR on its even-odd system.
 SolverSpec coarse_smoother(int steps);
 
 /// A coarse solve, for what it costs. Its right-hand side is the solution for a random one, and so rich in

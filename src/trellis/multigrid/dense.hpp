@@ -1,5 +1,5 @@
 #pragma once
-/// Dense complex matrices of one site of a coarse lattice, in double: what set-up needs.
+/// The set-up needs dense complex matrices of one site of a coarse lattice, in double.
 #include "trellis/solver/eigen/hermitian_matrix.hpp"
 
 namespace trellis {

@@ -43,7 +43,7 @@ MultigridForecast MultigridSetup::forecast(int sweeps) const {
   Cost iteration = cycle(*params_.smoother_storage, coarse_iterations_in_solves);
   iteration += flops_and_bytes(operator_->cost(1));
   iteration += cost_of(sites * 24 * 8 * kept_vectors, sites * 24 * real * (10 + 2 * kept_vectors));
-  // three passes over noise
+  // Three passes go over noise.
   const bool is_schwarz = params_.smoother == MultigridSmoother::schwarz;
   Cost setup = params_.vectors * smoothed(is_schwarz ? 6 : 24, params_.storage);
   setup += sweeps * (params_.vectors * cycle(params_.storage, coarse_iterations_in_setup));

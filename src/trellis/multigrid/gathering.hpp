@@ -32,7 +32,7 @@ class CoarseGathering {
   CoarseGathering(LatticePtr all, const CoarseRanks& ranks);
 
   const LatticePtr& all() const { return all_; }
-  /// Null on ranks that wait.
+  /// Is null on ranks that wait.
   const LatticePtr& few() const { return few_; }
   const CoarseRanks& ranks() const { return ranks_; }
 
@@ -77,7 +77,7 @@ class GatheredCoarseOperator final : public LinearOperator {
   std::string name() const override;
 
   const CoarseGathering& gathering() const { return *gathering_; }
-  /// What solvers make of the operator on the few ranks; null on others.
+  /// Returns what solvers make of the operator on the few ranks; null on others.
   const OperatorCopies* few() const { return copies_.get(); }
 
  private:

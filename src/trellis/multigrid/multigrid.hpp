@@ -50,7 +50,7 @@ struct MultigridParams {
   int coarse_smoothing = 4;  ///< steps of GCR on the even-odd system of these levels
   int coarse_sweeps = 2;     ///< of their set-up, with the cycle of the level
   MultigridCycleKind cycle = MultigridCycleKind::k;
-  /// Of the flexible GCR of a K-cycle: steps until it restarts, restarts at most, and its tolerance.
+  /// The flexible GCR of a K-cycle has steps until it restarts, restarts at most, and its tolerance.
   int cycle_length = 5, cycle_restarts = 2;
   double cycle_tolerance = 0.1;
   int sweeps = 3;  ///< of the set-up with the present cycle; with `sources` those that were made
@@ -181,7 +181,7 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   const CoarseMatrixPtr& coarse() const { return hierarchy_.second; }
   /// c with v_k = P c_k of the test vectors v_k of which P was made.
   const std::shared_ptr<const SiteField>& coefficients() const { return coefficients_; }
-  /// Null where all ranks have a part of these matrices.
+  /// Is null where all ranks have a part of these matrices.
   const CoarseGatheringPtr& gathering() const { return hierarchy_.gathering; }
   const WilsonMatrixPtr& matrix() const { return matrix_; }
   /// The parameters for which the coarse operator was built; at() shifts it from there.

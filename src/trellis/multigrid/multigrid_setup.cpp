@@ -248,7 +248,7 @@ std::vector<int> MultigridSetup::orthonormalise(const SpinorField& vectors) {
   return dependent;
 }
 
-/// False where some diagonal matrix cannot be inverted.
+/// Returns false where some diagonal matrix cannot be inverted.
 bool MultigridSetup::has_coarse_operator() {
   const Stopwatch watch;
   if (is_rounded()) prolongator_->round_columns();

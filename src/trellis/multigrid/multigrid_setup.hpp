@@ -40,7 +40,7 @@ class MultigridSetup {
  private:
   void smooth(SpinorField& vectors);
   void orthogonalise(SpinorField& vectors);
-  /// use(cycle) with cycle(what for, columns), one cycle of the present levels.
+  /// Calls use(cycle) with cycle(what for, columns), one cycle of the present levels.
   template <class Use>
   void with_present_cycle(const Use& use);
   void improve(SpinorField& vectors);

@@ -7,10 +7,10 @@
 
 namespace trellis {
 
-/// Which random numbers: set-ups draw anew, and coarse fields have numbers of their own.
+/// It says which random numbers: set-ups draw anew, and coarse fields have numbers of their own.
 inline constexpr uint32_t coarse_noise = 1000;
-/// The first numbers of a level between the finest and the coarsest, which draws anew fewer than a hundred
-/// times.
+/// Returns the first numbers of a level between the finest and the coarsest, which draws anew fewer than a
+/// hundred times.
 inline constexpr uint32_t noise_of_level(int level) { return 2000 + 100 * uint32_t(level); }
 
 /// Uniform numbers between -1/2 and 1/2. Column i is that of the number numbers[i], whatever the others are.

@@ -32,7 +32,7 @@ class Prolongator final : public Transfer {
   const LatticePtr& coarse_lattice() const { return coarse_lattice_; }
   const LatticePtr& fine_lattice() const { return fine_lattice_; }
   const SiteLayoutPtr& layout_ptr() const { return aggregates_.layout_ptr(); }
-  /// Of the columns as set-up works with them.
+  /// Returns that of the columns as set-up works with them.
   Precision precision() const { return spec_.precision; }
   /// Says what coarse fields of so many right-hand sides look like.
   FieldSpec coarse_spec(int rhs) const;
@@ -57,8 +57,8 @@ class Prolongator final : public Transfer {
   double orthonormalise(double least, DenseMatrix* gram = nullptr);
   /// V <- V matrix, for a field like columns(). @pre matrix is upper triangular
   void mix(SpinorField& V, const DenseMatrix& matrix) const;
-  /// Columns that in some aggregate have no more than `least` of their |v|^2 beside the columns before them,
-  /// those that depend on others not counted: the same on all ranks. Collective.
+  /// Lists the columns that in some aggregate have no more than `least` of their |v|^2 beside the columns
+  /// before them, those that depend on others not counted: the same on all ranks. Collective.
   std::vector<int> dependent_columns(double least) const;
 
   /// coarse = P^dagger fine, and fine = P coarse.

@@ -1,5 +1,5 @@
 #pragma once
-/// A Wilson-type operator, block by block: what the Schwarz method works with.
+/// The Schwarz method works with a Wilson-type operator, block by block.
 #include <complex>
 
 #include "trellis/device/kernel_table.hpp"
@@ -32,10 +32,10 @@ class SchwarzMatrix {
   /// Counts the flops of a site in a solve's one Schur complement.
   double diagonal_flops() const { return diagonal_flops_; }
 
-  /// Everything in a call but the fields.
+  /// Returns everything in a call but the fields.
   BlockSolveCall solve_call() const;
   BlockFaceCall face_call(int parity) const;
-  /// [vector][lane] of a parity: where the sites lie in a layout of fields. @pre of the same lattice
+  /// Returns [vector][lane] of a parity: where the sites lie in a layout of fields. @pre of the same lattice
   std::vector<int32_t> origins(const SiteLayout& layout, int parity) const;
 
  private:

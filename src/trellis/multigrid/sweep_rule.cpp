@@ -19,7 +19,7 @@ constexpr double slowness_of_projection = 1.8;
 /// A trial takes three digits off, if so many iterations do.
 constexpr double trial_reduction = 1e-3;
 constexpr int trial_iterations = 24;
-/// Random numbers of trials: set-ups count from 0.
+/// Trials have random numbers of their own: set-ups count from 0.
 constexpr uint32_t trial_noise = 2000;
 /// A trial that took off less than this part of a digit does not converge.
 constexpr double least_digits = 0.1;

@@ -150,7 +150,7 @@ Cost DomainWallSchur::cost_of_form(int columns, bool is_dagger) const {
   return cost;
 }
 
-/// The count of QUDA's asymmetric form (lib/dirac_mobius.cpp until 2020): two hops, two passes of b5 + c5 L,
+/// QUDA's asymmetric form counts so (lib/dirac_mobius.cpp until 2020): two hops, two passes of b5 + c5 L,
 /// a dense M^-1 and the diagonal; S and S^dagger have 9816 flop a site and slice at Ls = 12, 12110 at 20.
 double DomainWallSchur::conventional_flops() const {
   const double Ls = matrix_->params().Ls;

@@ -77,7 +77,7 @@ class HoppingTerm {
   double flops_per_site() const { return wilson_hop_flops; }
   /// Must-move bytes per output site of one hop over `rhs` right-hand sides: 8 links, spinors in and out.
   double bytes_per_site(int rhs) const;
-  /// Messages and launches of one hop of so many spinors a site, whose `then` runs so many kernels.
+  /// Returns messages and launches of one hop of so many spinors a site, whose `then` runs so many kernels.
   Cost hop_cost(int slots, int kernels_then = 0) const;
   /// Launches of a kernel in a task's `then`: none on the CPU, where it is part of the hop.
   int launches_then() const;

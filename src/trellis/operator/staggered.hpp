@@ -1,5 +1,5 @@
 #pragma once
-/// Staggered operators, naive and improved (HISQ, asqtad), and their even-odd form.
+/// Staggered operators are naive or improved (HISQ, asqtad), and have an even-odd form.
 ///
 ///   M = m + D,  D = 1/2 H anti-hermitian         (doc/conventions.md, Staggered fermions)
 ///   M^dagger M on the even sites: m^2 - D_eo D_oe
@@ -8,7 +8,7 @@
 
 namespace trellis {
 
-/// One flavour in one storage: links, phases and mass. Copies in other storages share the links.
+/// It is one flavour in one storage: links, phases and mass. Copies in other storages share the links.
 class StaggeredMatrix {
  public:
   StaggeredMatrix(StaggeredLinksPtr links, const StaggeredPhases& phases, double mass,

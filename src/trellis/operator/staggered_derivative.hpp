@@ -1,5 +1,5 @@
 #pragma once
-/// The derivative of even-odd staggered quadratic forms with respect to the links of the operator.
+/// Even-odd staggered quadratic forms have this derivative with respect to the links of the operator.
 #include "trellis/field/link_derivative.hpp"
 #include "trellis/operator/staggered.hpp"
 

@@ -83,7 +83,7 @@ class StaggeredHopping {
   void apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
                    const StaggeredHopTask& to_middle, const StaggeredHopTask& to_out,
                    PassOrder order = PassOrder::faster) const;
-  /// The same, and Re x^dagger out of each right-hand side with the x of to_out, global exact sums.
+  /// Does the same, and returns Re x^dagger out per right-hand side with the x of to_out, global exact sums.
   /// @pre sums_energies(rhs)
   std::vector<double> apply_twice_with_energy(SpinorField& out, SpinorField& middle, int parity,
                                               const SpinorField& in, const StaggeredHopTask& to_middle,

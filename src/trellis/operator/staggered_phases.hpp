@@ -27,10 +27,10 @@ struct StaggeredPhases {
 /// b_z is (x,y), b_x (y,z), b_y minus (x,z), e_a (a,t).
 Flux flux_of(int charge_thirds, const std::array<int, 3>& b, const std::array<int, 3>& e);
 
-/// theta_mu(x) / 2 pi in [0, 1), x in global coordinates. @pre boundary phases have modulus 1 (else
+/// Returns theta_mu(x) / 2 pi in [0, 1), x in global coordinates. @pre boundary phases have modulus 1 (else
 /// BadArgument)
 double staggered_turns(const StaggeredPhases& phases, const Coord& extents, const Coord& x, int mu);
-/// d theta_mu(x) / d k of one plane of the flux (periodic in k only up to 2 pi: the formula as it stands).
+/// Returns d theta_mu(x) / d k of one plane of the flux (periodic in k only up to 2 pi).
 double flux_weight(int plane, const Coord& extents, const Coord& x, int mu);
 
 /// The factors of one hop: forward(x, mu) of the leg to x + d mu, and backward(y, mu) of the leg from x to

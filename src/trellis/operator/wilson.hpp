@@ -54,7 +54,7 @@ class WilsonMatrix {
   const SpinorField* clover() const { return clover_.get(); }
   const SpinorField* clover_inverse() const { return clover_inverse_.get(); }
   const SpinorField* twisted_inverse() const { return twisted_inverse_.get(); }
-  /// Without a clover term: a + i b stands for a + i b gamma5.
+  /// Returns a + i b, which stands for a + i b gamma5, where there is no clover term.
   std::complex<double> diagonal(bool is_dagger) const;
   std::complex<double> inverse_diagonal(bool is_dagger) const;
 

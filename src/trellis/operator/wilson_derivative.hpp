@@ -1,5 +1,5 @@
 #pragma once
-/// The derivative of the Wilson-clover operator by its links, as bilinear forms Re Y^dagger D X and log det A
+/// The Wilson-clover operator has a derivative by its links, as bilinear forms Re Y^dagger D X and log det A
 /// (kernels/dirac/wilson_derivative.hpp).
 #include <optional>
 

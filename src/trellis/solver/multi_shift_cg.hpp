@@ -1,5 +1,5 @@
 #pragma once
-/// Conjugate gradients for many shifts of one operator at a time.
+/// Conjugate gradients solve for many shifts of one operator at a time.
 #include <vector>
 
 #include "trellis/base/precision.hpp"

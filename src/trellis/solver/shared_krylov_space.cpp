@@ -75,7 +75,7 @@ void SharedKrylovSpace::step_lengths() {
   }
 }
 
-/// zeta' of a shift, and the coefficients of its step; false if no right-hand side needs it.
+/// Computes zeta' of a shift, and the coefficients of its step; false if no right-hand side needs it.
 bool SharedKrylovSpace::advance(Shift& shift, ShiftStep& step, const Coefficients& next_beta) {
   bool is_needed = false;
   for (size_t i = 0; i < alpha_.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The recursion that all shifts of a multi-shift solver share (B. Jegerlehner, hep-lat/9612014).
+/// All shifts of a multi-shift solver share this recursion (B. Jegerlehner, hep-lat/9612014).
 #include <algorithm>
 #include <vector>
 

@@ -28,7 +28,7 @@ struct SolveLimits {
   /// With a number above 0 a solve has so many iterations and no tolerance, and never reports that it
   /// converged.
   int iterations = 0;
-  /// Factors of the tolerance of each right-hand side; empty: 1. Solvers of a part of a system set them.
+  /// These are factors of each right-hand side's tolerance; empty: 1. Solvers of a part of a system set them.
   std::vector<double> tightened = {};
 
   /// Of `count` right-hand sides from `first` on, which are solved apart.

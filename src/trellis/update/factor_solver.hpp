@@ -41,7 +41,7 @@ class FactorSolver {
                                    SpinorField& x, const SpinorField& b, const FactorSolve& how);
 
  private:
-  /// M of one sign of mu, with what solvers make of it.
+  /// It is M of one sign of mu, with what solvers make of it.
   struct System {
     OperatorCopies M;
     MultigridPtr multigrid;

@@ -44,7 +44,7 @@ class Hmc {
   /// @pre length is positive and finite
   Hmc(const HmcParams& params, std::vector<IntegratorLevel> levels);
 
-  /// Whether the approximations of the monomials hold on these links, too. Collective.
+  /// Says if the approximations of the monomials hold on these links, too. Collective.
   using IsCovered = std::function<bool(const GaugeField&)>;
 
   /// One trajectory, number `number` of the chain. `tests` false: always accepted (thermalisation). Before

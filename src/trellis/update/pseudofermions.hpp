@@ -1,5 +1,5 @@
 #pragma once
-/// What pseudofermion actions share: normal fields, rational functions of operators, ends of the spectrum.
+/// Pseudofermion actions share normal fields, rational functions of operators, ends of the spectrum.
 #include <string>
 #include <vector>
 

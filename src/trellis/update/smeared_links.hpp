@@ -1,5 +1,5 @@
 #pragma once
-/// The smeared links that fermion monomials share: smeared once for each thin field.
+/// Fermion monomials share smeared links: they are smeared once for each thin field.
 #include "trellis/field/single_precision.hpp"
 #include "trellis/gauge/stout_chain.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
@@ -18,15 +18,15 @@ class SmearedLinks {
   virtual const GaugeField& at(const GaugeField& U);
   /// The same for forces: where these are in single precision, the fat links are smeared in it, and widened.
   const GaugeField& at_force(const GaugeField& U);
-  /// Of the fat links that at() or at_force() gave last: a number for every new set.
+  /// Returns a number of the fat links that at() or at_force() gave last: every new set has a new one.
   int64_t version() const { return version_; }
   /// G by the fat links becomes G by the thin ones. @pre at_force()
   virtual void pull_back(LinkDerivative& G);
-  /// A zero derivative of the right kind, kept from call to call. @pre at() or at_force()
+  /// Returns a zero derivative of the right kind, kept from call to call. @pre at() or at_force()
   LinkDerivative& workspace();
 
   PartCosts& costs() { return costs_; }
-  /// Since the last reset: links of all ranks at which a guard acted in pull_back() (HISQ's), over all calls.
+  /// Counts links of all ranks at which a guard acted in pull_back() (HISQ's), since the last reset.
   int64_t& guarded_links() { return guarded_links_; }
 
  private:

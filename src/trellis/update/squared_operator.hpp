@@ -25,9 +25,9 @@ class SquaredOperator {
   virtual ~SquaredOperator() = default;
   /// From here on A is that of these links; `version` tells whether they are new. Collective.
   virtual void set_links(const GaugeField& V, int64_t version) = 0;
-  /// A. @pre set_links()
+  /// Returns A. @pre set_links()
   virtual LinearOperatorPtr op() const = 0;
-  /// A in another storage; made once for each set of links.
+  /// Returns A in another storage, made once for each set of links.
   virtual LinearOperatorPtr converted_op(Precision precision) = 0;
   /// S with A = S^dagger S. Throws NotAvailable where A is not built like that.
   virtual const LinearOperator& root() const;

@@ -1,4 +1,4 @@
-/// Communicator over MPI: persistent requests, exact sums by a user-defined reduction.
+/// The communicator over MPI has persistent requests, and exact sums by a user-defined reduction.
 #define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
 #include <mpi.h>
 #include <unistd.h>

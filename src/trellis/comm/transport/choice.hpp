@@ -19,8 +19,8 @@ enum class ExchangePolicy {
   copied       ///< as `shared`, with copies from and to memory of each rank's own
 };
 
-/// What transports made from now on use. At the start: the environment variable TRELLIS_EXCHANGE (automatic,
-/// persistent, shared or copied; BadArgument for other words), or automatic.
+/// Says what transports made from now on use. It starts with the environment variable TRELLIS_EXCHANGE
+/// (automatic, persistent, shared or copied; BadArgument for other words), or automatic.
 ExchangePolicy exchange_policy();
 /// Collective by agreement: all ranks have to set the same. A build without MPI copies in any case.
 void set_exchange_policy(ExchangePolicy policy);

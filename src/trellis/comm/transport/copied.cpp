@@ -1,4 +1,4 @@
-/// Halos through memory that ranks of a node share, with copies from and to memory of each rank's own.
+/// Halos go through memory that ranks of a node share, with copies from and to memory of each rank's own.
 #include "trellis/comm/message_memory.hpp"
 #include "trellis/comm/transport/transport.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Memory that the ranks of a node share.
+/// The ranks of a node share this memory.
 #include <memory>
 #include <string>
 #include <utility>

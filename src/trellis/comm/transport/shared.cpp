@@ -1,4 +1,4 @@
-/// Halos through memory that ranks of a node share.
+/// Halos go through memory that ranks of a node share.
 #include <sched.h>
 
 #include <algorithm>
@@ -210,7 +210,7 @@ class SharedTransport final : public HaloTransport {
     copied_[i] = turn_;
     release(i, turn_);
   }
-  /// The own slot of a turn, once its receiver needs it no longer.
+  /// Returns the own slot of a turn, once its receiver needs it no longer.
   char* free_slot(Channel& channel, uint64_t turn, Waiting thread) {
     if (turn > 2) wait_for(channel.taken, turn - 2, thread);
     return slot(own_, channel, turn);
