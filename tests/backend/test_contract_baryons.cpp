@@ -1,5 +1,5 @@
-/// Baryon contractions of random propagators: equal to reference/, and the same bits for every lane count and
-/// layout.
+/// Baryon contractions of random propagators equal reference/, and have the same bits for every lane count
+/// and layout.
 #include <gtest/gtest.h>
 
 #include "reference/baryons.hpp"

@@ -1,4 +1,4 @@
-/// Meson contractions of random propagators: equal to reference/, and the same bits for every lane count and
+/// Meson contractions of random propagators equal reference/, and have the same bits for every lane count and
 /// layout.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-/// Domain-wall operators: equal to reference/ in every storage, the same bits for every lane count and for
-/// the GPU layout, gauge covariance, Gamma5 R hermiticity, plane waves, Schur complements.
+/// Domain-wall operators equal reference/ in every storage, and have the same bits for every lane count and
+/// for the GPU layout, gauge covariance, Gamma5 R hermiticity, plane waves, Schur complements.
 #include <gtest/gtest.h>
 
 #include <numbers>

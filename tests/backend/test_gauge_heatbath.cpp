@@ -16,7 +16,7 @@ std::vector<double> links(const GaugeField& U) {
   return x;
 }
 
-/// Hot start, updates at a coupling where both ways to draw the SU(2) component occur.
+/// Makes a hot start and updates at a coupling where both ways to draw the SU(2) component occur.
 std::vector<double> evolve(const Coord& extents, int lanes, double beta, uint32_t updates = 2) {
   GaugeField U(make_lattice(extents), lanes);
   set_hot(U, 5, 1);

@@ -1,4 +1,4 @@
-/// Loops: equal to the reference, and the same bits for every lane count and thread count.
+/// Loops equal the reference, and have the same bits for every lane count and thread count.
 #include <gtest/gtest.h>
 
 #include <cmath>

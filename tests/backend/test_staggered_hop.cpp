@@ -1,4 +1,4 @@
-/// The staggered hop and the operators built on it: equal to reference/, and the same bits for every lane
+/// The staggered hop and the operators built on it equal reference/, and have the same bits for every lane
 /// count and for the GPU layout.
 #include <gtest/gtest.h>
 

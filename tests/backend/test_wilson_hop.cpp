@@ -1,4 +1,4 @@
-/// The Wilson hop and the operators built on it: equal to reference/ in double, and the same bits for every
+/// The Wilson hop and the operators built on it equal reference/ in double, and have the same bits for every
 /// lane count and for the GPU layout.
 #include <gtest/gtest.h>
 

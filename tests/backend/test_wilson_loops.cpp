@@ -29,7 +29,7 @@ std::vector<std::array<int, 2>> pairs_of(LoopPlanes planes) {
   return pairs;
 }
 
-/// Means of numbers below 1, up to 2 (R + T) products of six terms each.
+/// These are means of numbers below 1, of up to 2 (R + T) products of six terms each.
 const double tolerance = test::rounding(150);
 
 TEST(WilsonLoops, equal_the_reference) {

@@ -29,7 +29,7 @@ class WithPolicy {
   ExchangePolicy before_;
 };
 
-/// Whose memory the messages lie in.
+/// It says whose memory the messages lie in.
 enum class Owner { test, exchange };
 
 /// Every rank sends `count` messages of different lengths to every rank, itself too.

@@ -12,7 +12,7 @@
 namespace trellis {
 namespace {
 
-/// Every set of ranks but the empty one, in ascending or descending order.
+/// Calls for every set of ranks but the empty one, in ascending or descending order.
 template <class F>
 void for_each_subset(int ranks, const F& f) {
   for (unsigned members = 1; members < 1u << ranks; ++members) {

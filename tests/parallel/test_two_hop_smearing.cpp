@@ -1,7 +1,7 @@
 // ranks: 1 2 4
 // threads: 2
-/// Smearing of colour vectors by two hops: the bits of staggered hops in all directions, of which the others
-/// have the factor 0, for each number of ranks and each layout.
+/// Smearing of colour vectors by two hops has the bits of staggered hops in all directions, of which the
+/// others have the factor 0, for each number of ranks and each layout.
 #include <gtest/gtest.h>
 
 #include <cmath>

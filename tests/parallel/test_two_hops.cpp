@@ -38,7 +38,7 @@ GaugeField links(const LatticePtr& lattice, uint64_t seed) {
 constexpr PassOrder orders[] = {PassOrder::apart, PassOrder::in_slices, PassOrder::in_slices_read};
 size_t place_of(PassOrder order) { return size_t(order) - size_t(PassOrder::apart); }
 
-/// What each order leaves, and its norm.
+/// They keep what each order leaves, and its norm.
 class OfOrders {
  public:
   void add(PassOrder order, const SpinorField& out, const TileNorms& sum) {

@@ -31,7 +31,7 @@ struct Result {
   double norm = 0;
 };
 
-/// S psi on even sites by the local part, and global sums.
+/// Returns S psi on even sites by the local part, and global sums.
 Result compute(const LatticePtr& lattice, const reference::Gauge& U, const reference::SpinorVector& psi,
                const KernelChoice& choice, int gauge_lanes, int rhs, double twisted_mass = 0) {
   WilsonParams params = clover_with_phases();

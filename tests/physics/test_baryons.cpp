@@ -1,6 +1,6 @@
 // timeout: 600
-/// Baryon correlators of solved propagators: gauge invariance, relations of the two forms, gold.json's
-/// nucleon.
+/// Baryon correlators of solved propagators have gauge invariance, relations of the two forms, and
+/// gold.json's nucleon.
 #include <gtest/gtest.h>
 
 #include "tests/support/external_data.hpp"

@@ -1,5 +1,6 @@
 // timeout: 600
-/// Domain-wall propagators: gold correlators and m_res, every solver and form, the free propagator.
+/// Domain-wall propagators have gold correlators and m_res, by every solver and form, and the free
+/// propagator.
 #include <gtest/gtest.h>
 
 #include "reference/sources.hpp"

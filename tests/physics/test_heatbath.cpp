@@ -70,8 +70,8 @@ struct OneLink {
   double trace, square;  ///< <Re tr U / 3>, <(Re tr U / 3)^2>
 };
 
-/// Exact means with the weight exp(b Re tr U) dU: Weyl's formula, the eigenvalues' angles on a fine periodic
-/// grid.
+/// Computes exact means with the weight exp(b Re tr U) dU: Weyl's formula, the eigenvalues' angles on a fine
+/// periodic grid.
 OneLink one_link_exact(double b) {
   const int n = 400;
   double z = 0, first = 0, second = 0;
@@ -127,7 +127,7 @@ TEST(Heatbath, overrelaxation_keeps_the_action_and_moves_the_links) {
   U.to_canonical(old.data());
   for (int k = 0; k < 10; ++k) overrelaxation_sweep(U);
   U.to_canonical(now.data());
-  // the mean of about 4600 plaquettes, each changed 40 times by independent roundings
+  // It is the mean of about 4600 plaquettes, each changed 40 times by independent roundings.
   EXPECT_NEAR(plaquette(U), before, test::rounding(50));
   EXPECT_GT(std::abs(link_trace(U) - trace_before), 1e-4);
   double moved = 0;
@@ -136,7 +136,7 @@ TEST(Heatbath, overrelaxation_keeps_the_action_and_moves_the_links) {
   EXPECT_LT(unitarity_violation(U), 1e-12);
 }
 
-/// Means over a chain, with the error from 10 bins.
+/// Returns means over a chain, with the error from 10 bins.
 Mean plaquette_chain(const Coord& extents, const HeatbathParams& params, int skip, int updates, bool is_hot) {
   GaugeField U(make_lattice(extents));
   if (is_hot) set_hot(U, 11);

@@ -1,5 +1,5 @@
-/// HISQ as a monomial: forces of flavours that share their links against differences, trajectories that
-/// reverse, and the action of the operator itself.
+/// HISQ is a monomial: forces of flavours that share their links equal differences, trajectories reverse, and
+/// the action is that of the operator itself.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-/// Hybrid Monte Carlo of the gauge action: orders of the integrators, reversibility, <exp(-dH)> = 1, bits.
+/// Hybrid Monte Carlo of the gauge action has the orders of the integrators, reversibility, <exp(-dH)> = 1,
+/// and equal bits.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-/// Propagators: equal to reference/ for every way of solving, canonical order, reports, memory.
+/// Propagators equal reference/ for every way of solving; canonical order, reports and memory are tested,
+/// too.
 #include <gtest/gtest.h>
 
 #include "reference/sources.hpp"

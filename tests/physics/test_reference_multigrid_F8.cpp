@@ -1,4 +1,5 @@
-/// The reference multigrid on F8 against mg_gold.json: SAP, the adaptive set-up with n = 8, iteration counts.
+/// The reference multigrid on F8 agrees with mg_gold.json: SAP, the adaptive set-up with n = 8, iteration
+/// counts.
 #include <gtest/gtest.h>
 
 #include <deque>

@@ -223,7 +223,7 @@ TEST(ReferenceMultigridCoarse, second_coarsening_is_galerkin_and_keeps_chirality
     return P.restrict(s.P.restrict(s.D->apply(s.P.prolong(P.prolong(v)))));
   });
   EXPECT_LT(largest(test::to_dense(D_cc.dense()) - expected), 1e-13);
-  // the same shifts on both coarse levels
+  // Both coarse levels have the same shifts.
   const CoarseOperator shifted(s.D_c->shifted(0.2, 0.1, -0.5), P);
   EXPECT_LT(largest(test::to_dense(D_cc.shifted(0.2, 0.1, -0.5).dense()) - test::to_dense(shifted.dense())),
             1e-13);

@@ -102,7 +102,7 @@ TEST(Smearing, smooths_and_keeps_what_it_should) {
   // nothing to do: the same links, bit for bit
   EXPECT_EQ(largest_difference(stout_smear(field, 0.1, 0), U), 0.0);
   EXPECT_EQ(largest_difference(stout_smear(field, 0.0, 2), U), 0.0);
-  // spatial smearing leaves temporal links alone
+  // Spatial smearing leaves temporal links alone.
   const GaugeField spatial = stout_smear(field, spatial_stout(0.1), 1);
   EXPECT_EQ(spatial.link({1, 2, 3, 0}, 3), field.link({1, 2, 3, 0}, 3));
   EXPECT_NE(spatial.link({1, 2, 3, 0}, 1), field.link({1, 2, 3, 0}, 1));

@@ -1,4 +1,5 @@
-/// Sources and Gaussian smearing: equal to reference/, the same bits for every lane count, gauge covariant.
+/// Sources and Gaussian smearing equal reference/, have the same bits for every lane count, and are gauge
+/// covariant.
 #include <gtest/gtest.h>
 
 #include "reference/sources.hpp"
@@ -123,7 +124,7 @@ TEST(Sources, noise_vectors_are_independent) {
                 expected_noise(NoiseKind::z4, RandomPurpose::trace_noise, noise, site, 12 * 9 + c));
   const double count = 12.0 * 512;
   for (const double n : norm2_each(eta)) EXPECT_EQ(n, count);
-  // different fields, and different components of one: sums of `terms` random phases
+  // Different fields, and different components of one, give sums of `terms` random phases.
   const auto chi = test::to_reference(eta, 0);
   std::complex<double> between = reference::dot(chi, psi), within = 0;
   for (const auto& spinor : psi)

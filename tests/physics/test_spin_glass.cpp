@@ -305,8 +305,8 @@ TEST(SpinGlass, over_relaxation_keeps_the_energy_and_turns_back) {
   EXPECT_LT(test::largest_difference(flat(stepped(moved.spins, -1)), flat(start.spins)), 1e-9);
 }
 
-/// The mean of S . S' over the bonds in x from x = bond, over all samples and sweeps, with its error from the
-/// scatter of samples.
+/// It is the mean of S . S' over the bonds in x from x = bond, over all samples and sweeps, with its error
+/// from the scatter of samples.
 struct Estimate {
   double mean, error;
 };

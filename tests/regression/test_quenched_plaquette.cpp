@@ -21,7 +21,7 @@ struct Estimate {
   double mean, error, autocorrelation_time;
 };
 
-/// Mean, error from bins, and the integrated autocorrelation time that both variances imply.
+/// Returns mean, error from bins, and the integrated autocorrelation time that both variances imply.
 Estimate estimate(const std::vector<double>& series, size_t bin_length) {
   const size_t bins = series.size() / bin_length, n = bins * bin_length;
   double mean = 0, variance = 0, bin_variance = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// Dense matrices of small operators, and extreme eigenvalues by Lanczos. Tests only.
+/// Tests alone take dense matrices of small operators, and extreme eigenvalues by Lanczos.
 #include <Eigen/Dense>
 #include <functional>
 
@@ -24,8 +24,8 @@ DenseMatrix dense_matrix(int size, const std::function<DenseVector(const DenseVe
 /// Returns the sum of log |pivot| of an LU factorisation.
 double log_abs_determinant(const Eigen::PartialPivLU<DenseMatrix>& lu);
 
-/// Eigenvalues of a hermitian operator after `steps` Lanczos steps with full reorthogonalisation, ascending;
-/// the extreme ones converge first.
+/// Returns eigenvalues of a hermitian operator after `steps` Lanczos steps with full reorthogonalisation,
+/// ascending; the extreme ones converge first.
 Eigen::VectorXd lanczos_eigenvalues(int size, const std::function<DenseVector(const DenseVector&)>& H,
                                     int steps);
 

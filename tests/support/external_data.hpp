@@ -23,7 +23,7 @@ std::string data_file(const std::string& name);
 /// Returns the values of one entry of gold.json.
 const nlohmann::json& gold(const std::string& id);
 const nlohmann::json& gold_parameters(const std::string& id);
-/// {re: ..., im: ...} numbers or lists.
+/// Returns {re: ..., im: ...} numbers or lists.
 std::complex<double> gold_complex(const nlohmann::json& value);
 std::vector<std::complex<double>> gold_complex_list(const nlohmann::json& value);
 
@@ -41,7 +41,7 @@ reference::Gauge field_F4();
 reference::Gauge field_F8();
 reference::Gauge field_A();
 
-/// A data set of doubles (also compounds and arrays of doubles), flat in file order.
+/// Reads a data set of doubles (also compounds and arrays of doubles), flat in file order.
 std::vector<double> read_hdf5(const std::string& path, const std::string& dataset);
 std::vector<std::complex<double>> read_hdf5_complex(const std::string& path, const std::string& dataset);
 

@@ -1,4 +1,4 @@
-/// Reading of HDF5 files in tests, by the C library in serial.
+/// Tests read HDF5 files by the C library in serial.
 #define OMPI_SKIP_MPICXX 1  // a parallel hdf5.h includes mpi.h
 #include <hdf5.h>
 

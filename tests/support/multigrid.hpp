@@ -103,7 +103,7 @@ struct Krylov {
   DenseMatrix V, H;
 };
 
-/// Arnoldi steps with full orthogonalisation, twice.
+/// Does Arnoldi steps with full orthogonalisation, twice.
 inline Krylov arnoldi(Eigen::Index size, const std::function<DenseVector(const DenseVector&)>& M, int steps) {
   Krylov space{DenseMatrix(size, steps), DenseMatrix::Zero(steps, steps)};
   DenseVector v = to_dense(random_level_vector(size_t(size), 98));

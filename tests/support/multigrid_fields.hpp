@@ -23,7 +23,7 @@ struct MultigridSystem {
   std::shared_ptr<const reference::Schwarz> schwarz(reference::BlockSolver solver) const {
     return std::make_shared<const reference::Schwarz>(D, block, solver, 4);
   }
-  /// Hash vectors behind the three passes of the set-up.
+  /// Makes the hash vectors behind the three passes of the set-up.
   std::vector<reference::LevelVector> init_vectors(int count) const {
     return initial_test_vectors(*schwarz(reference::BlockSolver::mr_even_odd),
                                 hash_level_vectors(D->size(), count));

@@ -1,6 +1,6 @@
 #pragma once
-/// Between reference vectors (whole lattice) and the product's fields (this rank's part). Header only: the
-/// programs that use it link the product.
+/// Reference vectors (whole lattice) become the product's fields (this rank's part), and back. This is a
+/// header only: the programs that use it link the product.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-/// Random numbers, links and spinors of tests, the same in every run; and the hash of gold.md.
+/// Random numbers, links and spinors of tests are the same in every run; the hash of gold.md is here, too.
 #include <complex>
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-/// Fields and files for the tests of io/: links of SU(3) that depend on the global site only, files as bytes.
+/// The tests of io/ take links of SU(3) that depend on the global site only, and files as bytes.
 #include <unistd.h>
 
 #include <cmath>

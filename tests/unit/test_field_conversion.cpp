@@ -22,7 +22,7 @@ std::vector<FieldSpec> all_specs(int reals, int rhs) {
 }
 
 TEST(FieldConversion, equals_reading_and_storing_sites) {
-  // the second lattice splits into 16 lanes: pairs of blocks of 8
+  // The second lattice splits into 16 lanes: pairs of blocks of 8.
   for (const auto& [reals, lattice] :
        std::vector<std::pair<int, LatticePtr>>{{6, make_lattice({4, 2, 6, 8})},
                                                {24, make_lattice({4, 2, 6, 8})},

@@ -1,4 +1,4 @@
-/// IEEE 754 binary16: every number, and rounding to nearest even, the same for every lane count.
+/// IEEE 754 binary16 has every number, and rounding to nearest even, the same for every lane count.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace trellis {
 namespace {
 
-/// What the 16 bits mean, by the definition of the format.
+/// Returns what the 16 bits mean, by the definition of the format.
 double value_of(uint16_t bits) {
   const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
   const double sign = bits & 0x8000 ? -1 : 1;

@@ -1,4 +1,4 @@
-/// Geometry, process grids and lane splits: inverse maps, neighbours, legal and illegal grids.
+/// Geometry, process grids and lane splits have inverse maps, neighbours, and legal and illegal grids.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -85,7 +85,7 @@ std::vector<RawField*> others_of(StaggeredHopCall& call) {
           &call.out,
           &call.x};
 }
-/// The same call on the twins of its fields.
+/// Makes the same call on the twins of its fields.
 template <class Call>
 Call call_of_twins(Call call, Fields& fields) {
   for (const auto& some : {ghosts_of(call), others_of(call)})
@@ -152,7 +152,7 @@ TEST(HopLines, a_wilson_hop_needs_nothing_else) {
     }
 }
 
-/// link_slots: 4, or 8 where the links that lead to a site lie beside its own.
+/// link_slots is 4, or 8 where the links that lead to a site lie beside its own.
 template <int FarReals>
 void expect_staggered_lines_suffice(const Coord& lattice, const Coord& grid, int slots, int link_slots) {
   const auto layout = std::make_shared<const SiteLayout>(Geometry(lattice, ProcessGrid(grid)), W);

@@ -1,4 +1,4 @@
-/// The field of tests/data in three formats, written and measured by another program (make_small_fields.py).
+/// Another program wrote and measured the field of tests/data in three formats (make_small_fields.py).
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace trellis {
 namespace {
 
-/// tests/data, beside this file's folder.
+/// Returns a path in tests/data, beside this file's folder.
 std::string data(const std::string& name) {
   const std::string here = __FILE__;
   return here.substr(0, here.rfind("/unit/")) + "/data/" + name;

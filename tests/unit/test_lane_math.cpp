@@ -1,5 +1,5 @@
-/// Our elementary functions: errors against long double, special values, and the same bits for every lane
-/// count.
+/// Our elementary functions have small errors against long double, special values, and the same bits for
+/// every lane count.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-/// Lanes<T, W> against scalar loops, bit for bit, for every lane count in use.
+/// Lanes<T, W> agrees with scalar loops, bit for bit, for every lane count in use.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -156,7 +156,7 @@ TYPED_TEST(LanesTest, conversion) {
   }
 }
 
-/// The same fused expression in every lane count: no contraction by the compiler.
+/// The same fused expression stands in every lane count: the compiler contracts nothing.
 TEST(Lanes, an_expression_has_the_same_bits_for_every_width) {
   test::Random random(17);
   alignas(64) double a[16], b[16], c[16];

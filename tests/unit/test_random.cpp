@@ -23,7 +23,8 @@ struct Vector {
   double first, second;
 };
 
-// Computed by a separate program in another language; the same table stands in doc/random_numbers.md.
+// They are computed by a separate program in another language; the same table stands in
+// doc/random_numbers.md.
 const Vector vectors[] = {
     {0u,
      0u,
@@ -210,7 +211,7 @@ TEST(Random, moments_of_the_distributions) {
     EXPECT_EQ(z.re * z.re + z.im * z.im, 1.0);
     ++quarters[z.re > 0.5 ? 0 : z.im > 0.5 ? 1 : z.re < -0.5 ? 2 : 3];
   }
-  // five standard deviations of the means
+  // It allows five standard deviations of the means.
   const double m = 2.0 * n, five = 5.0;
   EXPECT_NEAR(u1 / m, 0.5, five * std::sqrt(1.0 / 12 / m));
   EXPECT_NEAR(u2 / m, 1.0 / 3, five * std::sqrt(4.0 / 45 / m));

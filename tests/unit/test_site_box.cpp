@@ -1,4 +1,4 @@
-/// Boxes of ranks, and what those of two grids have in common.
+/// These tests take boxes of ranks, and what those of two grids have in common.
 #include <gtest/gtest.h>
 
 #include <set>

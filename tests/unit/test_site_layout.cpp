@@ -59,7 +59,7 @@ TEST_P(SiteLayoutTest, position_and_coord_are_inverse) {
   }
 }
 
-/// The site that a table entry means in one lane: on this rank, or in the face of a neighbour.
+/// Returns the site that a table entry means in one lane: on this rank, or in the face of a neighbour.
 Coord global_neighbour(const std::vector<SiteLayout>& ranks, const SiteLayout& here, int parity, int leg,
                        int32_t entry, int lane) {
   const int index = entry >> SiteLayout::index_shift, other = 1 - parity;

@@ -1,4 +1,4 @@
-/// Functions of SU(3): against the reference, identities, and the same bits for every lane count.
+/// Functions of SU(3) agree with the reference, obey identities, and have the same bits for every lane count.
 #include <gtest/gtest.h>
 
 #include <cmath>

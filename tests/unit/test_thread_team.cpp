@@ -19,7 +19,7 @@
 namespace trellis {
 namespace {
 
-/// How often each thread ran in a call of so many.
+/// Says how often each thread ran in a call of so many.
 std::vector<int> runs_in_a_call(int threads) {
   std::vector<std::atomic<int>> runs(16);
   std::atomic<int> wrong{0};

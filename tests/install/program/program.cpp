@@ -1,4 +1,5 @@
-// A program outside the tree: a gauge field on this process, one link changed, written out and read back.
+// This program stands outside the tree: it changes a link of a gauge field, writes the field and reads it
+// back.
 #include <complex>
 #include <cstdio>
 #include <vector>
