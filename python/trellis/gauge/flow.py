@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ground.action_parameters import GAUGE_ACTIONS
+from ..ground.action_parameters import GAUGE_ACTIONS, FlowAction
 from ..ground.arguments import choice, instance, real
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray, NotCopied
@@ -18,7 +18,6 @@ from ..ground.errors import BadArgument
 from ..ground.scale_setting import reference_time, w0_scale
 from .fields import GaugeField
 
-FlowAction = Literal["wilson", "symanzik"]
 #: Third-order Runge-Kutta multiplies waves of the links by 1 + z + z^2/2 + z^3/6, z = -16 step for the
 #: shortest: beyond 0.157 they grow.
 _MOST_STEP = 0.15
@@ -65,7 +64,7 @@ class GradientFlow(NotCopied, NoArray):
         step: float | None = None,
     ) -> None:
         links = instance("U", U, GaugeField)._core
-        c1 = GAUGE_ACTIONS[choice("action", action, "wilson", "symanzik")]
+        c1 = GAUGE_ACTIONS[choice("action", action, *get_args(FlowAction))]
         self._step = None if step is None else real("step", step, above=0, most=_MOST_STEP)
         self._steps = 0
         if step is None:

@@ -5,8 +5,14 @@ Nothing here loads the compiled part, whose operators convert kappa by the same 
 
 from __future__ import annotations
 
+from typing import Literal
+
 #: c1, the weight of the 2x1 loops, of the gauge actions, doc/conventions.md "Gauge action".
 GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
+#: The gauge actions that have a name.
+GaugeActionName = Literal["wilson", "symanzik", "iwasaki", "dbw2"]
+#: The gradient of one of these actions drives a flow.
+FlowAction = Literal["wilson", "symanzik"]
 
 
 def kappa_to_mass(kappa: float) -> float:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
+from ..ground.action_parameters import GaugeActionName
 from ..ground.errors import BadArgument
 from ..run_files.dynamics import SMALLEST_SINGLE_TOLERANCE
 from .common import Getter, left_out, legal_names, lines, run_file
-
-GaugeAction = Literal["wilson", "symanzik", "iwasaki", "dbw2"]
 
 _OPENACC_GROUPS = (
     "ActionParameters",
@@ -60,7 +59,7 @@ _FLAVOUR_SOURCES = {
 }
 
 
-def from_openacc(text: str, *, action: GaugeAction = "symanzik", one_replica: bool = False) -> str:
+def from_openacc(text: str, *, action: GaugeActionName = "symanzik", one_replica: bool = False) -> str:
     """A run file from an input of the OpenACC staggered code (groups of NAME VALUE lines).
 
     Parameters
@@ -77,8 +76,8 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik", one_replica: bo
         `trellis generate` refuses, or something that Trellis does not do (the topological potential; parallel
         tempering, unless `one_replica`).
     """
-    if action not in get_args(GaugeAction):
-        raise BadArgument(f"action: expected one of {', '.join(get_args(GaugeAction))}, found {action!r}")
+    if action not in get_args(GaugeActionName):
+        raise BadArgument(f"action: expected one of {', '.join(get_args(GaugeActionName))}, found {action!r}")
     groups = _openacc_groups(text)
     get = Getter(groups, "the OpenACC input")
     if get.number("ActionParameters", "TopoAct", 0) != 0:

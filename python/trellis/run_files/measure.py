@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Self, get_args
 
 from pydantic import Field, model_validator
 
+from ..ground.action_parameters import FlowAction
 from .common import FourIntegers, MachineTable, RunFile, Table, at_key, require_flow_times
 from .contractions import (
     UP_AND_DOWN,
@@ -54,7 +55,7 @@ class ConfigurationsTable(Table):
 class FlowTable(Table):
     """[flow]: the gradient flow of the links, for E(t), t0, w0 and the charge; none without it."""
 
-    action: Literal["wilson", "symanzik"] = Field(
+    action: FlowAction = Field(
         default="wilson", description="The gradient of this gauge action drives the flow."
     )
     time: float = Field(gt=0, description="The flow ends at this time t / a^2.")

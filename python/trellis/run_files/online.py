@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from ..ground.action_parameters import FlowAction
 from .common import Extents, Table, at_key, require_flow_times
 from .smearing import SmearingTable
 from .valence import ValenceQuarkTable
@@ -62,7 +63,7 @@ class NoiseTable(Periodic):
 class OnlineFlowTable(Periodic):
     """[measure.flow]: the gradient flow, with t0, w0 and the topological charge."""
 
-    action: Literal["wilson", "symanzik"] = Field(
+    action: FlowAction = Field(
         default="wilson", description="The gradient of this gauge action drives the flow."
     )
     time: float = Field(gt=0, description="The flow ends at this time t / a^2.")
