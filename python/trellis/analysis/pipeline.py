@@ -42,7 +42,7 @@ def analyze(
     title: str | None = None,
     options: AnalysisOptions | dict | None = None,
 ) -> Results:
-    """Masses with errors from measured correlators.
+    """Return masses with errors from measured correlators.
 
     Parameters
     ----------

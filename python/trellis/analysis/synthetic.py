@@ -44,7 +44,7 @@ class SyntheticParticle:
     correlation_length: float = 6.0
 
     def correlator(self, time_extent: int) -> NDArray:
-        """The exact correlator, t = 0 ... T - 1."""
+        """Return the exact correlator, t = 0 ... T - 1."""
         t = np.arange(time_extent)
         total = np.zeros(time_extent)
         for energy, amplitude in zip(self.energies, self.amplitudes, strict=True):

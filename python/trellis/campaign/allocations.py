@@ -64,7 +64,7 @@ exit $status
 def batch_script(
     campaign: Campaign, file: Path, machine: Machine, machine_file: str, *, options: list[str] | None = None
 ) -> str:
-    """The text of the batch script. `options`: further words of sbatch, e.g. ``--partition=gpu``.
+    """Return the text of the batch script. `options`: further words of sbatch, e.g. ``--partition=gpu``.
 
     Raises
     ------

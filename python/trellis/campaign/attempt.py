@@ -152,7 +152,7 @@ def launch_values(attempt: Attempt, state: Path) -> dict[str, object]:
 
 
 def environment_of(attempt: Attempt, campaign: Campaign, machine: Machine, manager: str) -> dict[str, str]:
-    """The whole environment of an attempt."""
+    """Return the whole environment of an attempt."""
     task, places = attempt.task, attempt.placement.places
     way = task.alternatives[attempt.placement.alternative]
     first = next(node for node in machine.nodes if node.name == places[0].node)
@@ -212,7 +212,7 @@ def publish(attempt: Attempt, root: Path) -> None:
 
 
 def classify(attempt: Attempt, ended: Ended, problem: str) -> tuple[Failure, str]:
-    """Class and reason of a failure. `problem` is what is wrong with the outputs."""
+    """Return the class and reason of a failure. `problem` is what is wrong with the outputs."""
     if attempt.killed_for == "hang" and not attempt.is_alive:
         return Failure.LAUNCHER, "hangs: nothing was written up to the hang limit, as if it had never begun"
     if attempt.killed_for in _TOO_LONG:
@@ -234,7 +234,7 @@ def told_failure(content: Mapping[str, Any]) -> str:
 
 
 def log_tail(path: Path, count: int = 4096) -> bytes:
-    """The last bytes of a log."""
+    """Return the last bytes of a log."""
     try:
         with open(path, "rb") as file:
             file.seek(0, os.SEEK_END)

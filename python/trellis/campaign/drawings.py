@@ -29,13 +29,13 @@ MOST_TASKS_DRAWN = 400
 
 
 def group_colours(history: History) -> dict[str, str]:
-    """One colour per group of tasks, in the order of their first start."""
+    """Return one colour per group of tasks, in the order of their first start."""
     groups = dict.fromkeys(a.group for a in history.attempts)
     return {group: _PALETTE[i % len(_PALETTE)] for i, group in enumerate(groups)}
 
 
 def gantt(history: History) -> str:
-    """Rows for each node's cores and each of its GPUs; a box per attempt, red where it failed."""
+    """Return rows for each node's cores and each of its GPUs; a box per attempt, red where it failed."""
     rectangles = sum(len(a.places) * 2 for a in history.attempts)
     rows = sum(1 + node.gpus for node in history.nodes.values())
     if rectangles > MOST_RECTANGLES or rows > MOST_ROWS:
@@ -107,7 +107,7 @@ def _binned(history: History) -> str:
 
 
 def idle_bar(causes: Mapping[str, float]) -> str:
-    """One bar: what the time of GPUs (or cores) went to."""
+    """Return one bar: what the time of GPUs (or cores) went to."""
     total = sum(causes.values())
     if total <= 0:
         return ""
@@ -189,7 +189,7 @@ def estimates(history: History) -> str:
 
 
 def task_graph(history: History, tasks: Mapping[str, Task]) -> str:
-    """Tasks (or, of many, groups) in columns by the length of the chain before them."""
+    """Return tasks (or, of many, groups) in columns by the length of the chain before them."""
     last = last_attempts(history)
     if len(tasks) <= MOST_TASKS_DRAWN:
         after = {name: [o for o in task.after if o in tasks] for name, task in tasks.items()}

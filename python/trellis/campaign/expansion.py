@@ -310,7 +310,7 @@ def _words(command: list[str] | str | None, text: Any) -> tuple[str, ...]:
 
 
 def _read_toml(path: Path, where: str) -> dict[str, Any]:
-    """A TOML file without a schema."""
+    """Return a TOML file without a schema."""
     try:
         return load_toml(path)
     except RunFileError as error:

@@ -41,7 +41,7 @@ def load_campaign(path: Path | str) -> Campaign:
 
 
 def make_campaign(words: Mapping[str, Any], folder: Path | str = ".") -> Campaign:
-    """A campaign from dictionaries with the words of a campaign file.
+    """Return a campaign from dictionaries with the words of a campaign file.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def machine_path(name: Path | str) -> Path:
 
 
 def parse_machine(text: str, name: str = "machine file") -> Machine:
-    """A machine from the text of a machine file."""
+    """Return a machine from the text of a machine file."""
     return _machine(parse_run_file(text, MachineFile, name), name)
 
 
@@ -231,5 +231,5 @@ def _node(name: str, table: NodesTable, lump: int, block: int, where: str) -> No
 
 
 def parse_campaign(text: str, folder: Path | str, name: str = "campaign file") -> Campaign:
-    """A campaign from text; relative paths start at `folder`."""
+    """Return a campaign from text; relative paths start at `folder`."""
     return _expanded(parse_run_file(text, CampaignFile, name), Path(folder).resolve(), name, text)

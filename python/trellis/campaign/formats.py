@@ -190,7 +190,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def evaluate(formula: str, values: Mapping[str, object], where: str) -> float:
-    """A formula of parameters: + - * / **, parentheses, sqrt, log, exp, min, max, abs.
+    """Evaluate a formula of parameters: + - * / **, parentheses, sqrt, log, exp, min, max, abs.
 
     Raises
     ------

@@ -74,7 +74,7 @@ class MetaqTask:
 
 
 def seconds(text: str) -> float:
-    """Seconds of ``S``, ``MM:SS``, ``HH:MM:SS``, ``D-HH:MM:SS``, ``5min``, ``2hr``, ``1d``.
+    """Return seconds of ``S``, ``MM:SS``, ``HH:MM:SS``, ``D-HH:MM:SS``, ``5min``, ``2hr``, ``1d``.
 
     An empty text is 0, as a missing MIN_WC_TIME is.
 
@@ -97,7 +97,7 @@ def seconds(text: str) -> float:
 
 
 def read_flags(text: str) -> tuple[dict[str, str], list[str]]:
-    """Values of the flags in a script's text, and warnings. The first line with a flag wins.
+    """Return values of the flags in a script's text, and warnings. The first line with a flag wins.
 
     Returns
     -------

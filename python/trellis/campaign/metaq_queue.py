@@ -225,7 +225,8 @@ class MetaqQueue:
             self._append("resources", *lines)
 
     def _held_by(self, script: Path) -> list[tuple[str, str, str]]:
-        """Number, what, and words on the project of the ledger's last lines on a script, if they dedicate."""
+        """Return the number, what, and words on the project of the ledger's last lines on a script, if they
+        dedicate."""
         try:
             text = (self.notes / "resources").read_text(errors="surrogateescape")
         except OSError:

@@ -61,7 +61,7 @@ def problem_of(
 
 
 def checksum(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """Return SHA-256 of a file, in hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

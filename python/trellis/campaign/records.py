@@ -170,6 +170,6 @@ def _copy(path: Path, copy: Path) -> sqlite3.Connection | None:
 
 
 def records_of(state: Path) -> list[Path]:
-    """The files of all managers that ever ran, oldest first."""
+    """Return the files of all managers that ever ran, oldest first."""
     paths = (path for path in (state / "records").glob("*.sqlite") if path.is_file())
     return sorted(paths, key=lambda path: path.stat().st_mtime)

@@ -23,7 +23,7 @@ _NO_FAILURE = ("done", "running", "released")
 
 
 def summarize(history: History, tasks: Mapping[str, Task]) -> dict[str, Any]:
-    """The figures of the report as one JSON object."""
+    """Return the figures of the report as one JSON object."""
     last = last_attempts(history)
     names = {**dict.fromkeys(tasks), **dict.fromkeys(last)}
     counts = Counter({"done": 0})
@@ -55,7 +55,7 @@ def summarize(history: History, tasks: Mapping[str, Task]) -> dict[str, Any]:
 
 
 def render(name: str, history: History, tasks: Mapping[str, Task]) -> str:
-    """The page's text."""
+    """Return the page's text."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,

@@ -57,7 +57,7 @@ class Outcome:
 
 
 def true_seconds(task: Task, alternative: int, seed: int) -> float:
-    """Duration of a task: one factor for all its alternatives, whatever the order of events."""
+    """Return the duration of a task: one factor for all its alternatives, whatever the order of events."""
     seconds = task.alternatives[alternative].estimate
     if not task.spread:
         return seconds

@@ -18,7 +18,7 @@ from .records import read_records, records_of
 
 
 def read_status(campaign: Campaign) -> dict[str, Any]:
-    """The state of all tasks from outputs, claims and the records of what predicates said.
+    """Return the state of all tasks from outputs, claims and the records of what predicates said.
 
     Returns
     -------

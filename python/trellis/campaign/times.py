@@ -13,7 +13,7 @@ _CLOCK = re.compile(r"^(?:(\d+)-)?(\d+(?::\d+){1,2})$")
 
 
 def parse_seconds(text: str | float | int) -> float:
-    """Seconds of 90, "90", "90s", "1.5min", "2h", "1d", "MM:SS", "HH:MM:SS" or "D-HH:MM:SS".
+    """Return seconds of 90, "90", "90s", "1.5min", "2h", "1d", "MM:SS", "HH:MM:SS" or "D-HH:MM:SS".
 
     Raises
     ------
@@ -48,7 +48,7 @@ def _seconds(text: str | float | int) -> float | None:
 
 
 def show_seconds(seconds: float) -> str:
-    """ "42 s", "3 min 5 s", "2 h 10 min", "1 d 4 h"."""
+    """Return "42 s", "3 min 5 s", "2 h 10 min" or "1 d 4 h"."""
     if seconds < 60:
         return f"{seconds:.3g} s"
     whole = round(seconds)

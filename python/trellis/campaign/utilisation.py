@@ -14,7 +14,7 @@ from .simulator import Outcome, Run, Simulator, lower_bound, naive_bundling
 
 
 def recorded_runs(state: Path) -> list[Run]:
-    """The attempts of all managers of a campaign, in seconds since the first began."""
+    """Return the attempts of all managers of a campaign, in seconds since the first began."""
     rows: list[Any] = []
     for path in records_of(state):
         with read_records(path) as base:

@@ -6,7 +6,7 @@ from ..ground.errors import BadArgument
 
 
 def parse_lattice(text: str | None) -> tuple[int, int, int, int] | None:
-    """ "8.8.8.16" or "8x8x8x16" -> (8, 8, 8, 16)."""
+    """Turn "8.8.8.16" or "8x8x8x16" into (8, 8, 8, 16)."""
     if text is None:
         return None
     try:

@@ -88,7 +88,7 @@ def _tuner() -> dict[str, Any]:
 
 
 def _huge_pages() -> str:
-    """ "always", "madvise", "never", or "unknown"."""
+    """Return "always", "madvise", "never", or "unknown"."""
     try:
         text = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text()
     except OSError:

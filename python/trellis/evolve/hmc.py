@@ -105,7 +105,7 @@ class Monomial(NotCopied):
 def gauge_monomial(
     *, beta: float, c1: float = 0.0, name: str = "gauge", dynamics_precision: str = "double"
 ) -> Monomial:
-    """The gauge action with 1x1 and 2x1 loops (doc/conventions.md).
+    """Return the gauge action with 1x1 and 2x1 loops (doc/conventions.md).
 
     Parameters
     ----------

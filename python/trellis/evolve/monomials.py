@@ -63,7 +63,7 @@ class Sea:
     _operators: dict[str, Any] = field(default_factory=dict)
 
     def interval_record(self) -> dict[str, dict[str, float]]:
-        """JSON values of the intervals."""
+        """Return JSON values of the intervals."""
         return {name: asdict(interval) for name, interval in self.intervals.items()}
 
     def upper_end(self, name: str, U: GaugeField, steps: int = _LANCZOS_STEPS) -> float:

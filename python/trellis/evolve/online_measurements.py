@@ -35,7 +35,7 @@ Values = dict[str, Any]
 
 
 def boundary_phases(phases: Sequence[float]) -> list[complex]:
-    """exp(i pi phase), exact for 0 and 1."""
+    """Return exp(i pi phase), exact for 0 and 1."""
     exact = {0.0: 1.0 + 0j, 1.0: -1.0 + 0j}
     return [exact.get(p, cmath.exp(1j * cmath.pi * p)) for p in phases]
 

@@ -62,7 +62,7 @@ class Rational:
         return len(self.shifts)
 
     def __call__(self, x: float) -> float:
-        """The value at x."""
+        """Return the value at x."""
         return self.constant + sum(a / (x + b) for a, b in zip(self.residues, self.shifts, strict=True))
 
 

@@ -65,7 +65,7 @@ class GaugeField(NotPickled):
     def from_numpy(
         cls, links: ArrayLike, geometry: Geometry | None = None, *, check: bool = True
     ) -> GaugeField:
-        """A field from an array (copied). Collective.
+        """Return a field from an array (copied). Collective.
 
         Parameters
         ----------
@@ -104,14 +104,14 @@ class GaugeField(NotPickled):
         return cls(field)
 
     def to_numpy(self) -> NDArray[np.complex128]:
-        """The links of this rank, shape [t, z, y, x, mu, row, column]; a copy."""
+        """Return the links of this rank, shape [t, z, y, x, mu, row, column]; a copy."""
         return self._core.to_numpy()
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return array_of(self.to_numpy(), "GaugeField", dtype, copy)
 
     def copy(self) -> GaugeField:
-        """An independent copy."""
+        """Return an independent copy."""
         return GaugeField(self._core.copy(), self.report)
 
     def __copy__(self) -> GaugeField:
@@ -174,7 +174,7 @@ class GaugeField(NotPickled):
         return self._core.polyakov_loop("xyzt".index(choice("direction", direction, *"xyzt")))
 
     def loops(self) -> dict[str, float | complex]:
-        """All simple loops. Collective.
+        """Return all simple loops. Collective.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class GaugeField(NotPickled):
         return self._core.loops()
 
     def reunitarised(self) -> GaugeField:
-        """The links brought back to SU(3), Gram and Schmidt on the rows.
+        """Return the links brought back to SU(3), Gram and Schmidt on the rows.
 
         Files in 32 bits have links that are special unitary to about 1e-7. Collective.
 
@@ -234,7 +234,7 @@ class GaugeField(NotPickled):
         return GaugeField(self._core.stout(_stout_weights(rho, spatial), steps))
 
     def ape(self, *, alpha: float, steps: int, spatial: bool = False) -> GaugeField:
-        """APE-smeared links (Albanese et al., Phys. Lett. B 192, 163), `steps` times. Collective.
+        """Return APE-smeared links (Albanese et al., Phys. Lett. B 192, 163), `steps` times. Collective.
 
         Parameters
         ----------

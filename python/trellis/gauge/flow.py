@@ -125,7 +125,8 @@ class GradientFlow(NotCopied, NoArray):
         return GaugeField(self._core.field())
 
     def observables(self) -> dict[str, float]:
-        """energy_clover, energy_plaquette, charge_clover, charge_improved of the flowed links. Collective."""
+        """Return energy_clover, energy_plaquette, charge_clover, charge_improved of the flowed links.
+        Collective."""
         return self._core.observables()
 
 

@@ -10,7 +10,7 @@ from .geometry import FourIntegers, Geometry
 
 
 def cold(geometry: Geometry | FourIntegers) -> GaugeField:
-    """Unit links. Collective.
+    """Return unit links. Collective.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def hot(geometry: Geometry | FourIntegers, *, seed: int) -> GaugeField:
 
 
 def weak_field(geometry: Geometry | FourIntegers, *, seed: int, spread: float = 0.2) -> GaugeField:
-    """Links exp(spread sum_a p_a T_a) with normal p_a: close to one for a small spread. Collective.
+    """Return links exp(spread sum_a p_a T_a) with normal p_a: close to one for a small spread. Collective.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _ORDERS = {"leapfrog": 2, "omelyan2": 2, "omelyan4": 4, "force_gradient": 4}
 
 
 def acceptance_of(deviation: float) -> float:
-    """The acceptance of a normal dH with this standard deviation."""
+    """Return the acceptance of a normal dH with this standard deviation."""
     return math.erfc(deviation / math.sqrt(8.0))
 
 

@@ -31,7 +31,7 @@ NAMES = (
 
 
 def bonds_of(extents: tuple[int, ...]) -> int:
-    """Bonds of a sample: three a site, but none in directions with an extent of 1."""
+    """Return bonds of a sample: three a site, but none in directions with an extent of 1."""
     sites = int(np.prod(extents[:3]))
     return sites * sum(extent > 1 for extent in extents[:3])
 

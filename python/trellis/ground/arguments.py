@@ -179,7 +179,7 @@ def _stout_weight(name: str, value: Any) -> float:
 
 
 def stout_weights(name: str, rho: Any) -> list[list[float]]:
-    """rho[mu][nu] of stout smearing, from one weight or from 4 x 4 with zeros on the diagonal."""
+    """Return rho[mu][nu] of stout smearing, from one weight or from 4 x 4 with zeros on the diagonal."""
     rows = getattr(rho, "tolist", lambda: rho)()
     if not isinstance(rows, list | tuple):
         weight = _stout_weight(name, rows)

@@ -10,7 +10,7 @@ from .errors import NotAvailable
 
 
 def load() -> ModuleType:
-    """The module trellis._core.
+    """Return the module trellis._core.
 
     Raises
     ------

@@ -21,7 +21,7 @@ NAME = "crc32"
 
 
 def crc32(values: ArrayLike) -> int:
-    """CRC-32 of the shape as JSON, then of the little-endian bytes in row-major order."""
+    """Return CRC-32 of the shape as JSON, then of the little-endian bytes in row-major order."""
     array = np.asarray(values)
     shape = json.dumps(array.shape).encode()
     return zlib.crc32(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes(), zlib.crc32(shape))

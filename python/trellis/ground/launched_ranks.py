@@ -39,12 +39,12 @@ def _whole(name: str) -> int | None:
 
 
 def launched_rank() -> int:
-    """Rank by the launcher's environment; 0 in a single process."""
+    """Return the rank by the launcher's environment; 0 in a single process."""
     return _of_launcher()[1]
 
 
 def launched_ranks() -> int:
-    """Number of ranks by the launcher's environment; 1 in a single process."""
+    """Return the number of ranks by the launcher's environment; 1 in a single process."""
     return _of_launcher()[0]
 
 

@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 
 def rank() -> int:
-    """Number of this process, from 0."""
+    """Return the number of this process, from 0."""
     return load().rank()
 
 
 def ranks() -> int:
-    """Number of processes."""
+    """Return the number of processes."""
     return load().size()
 
 

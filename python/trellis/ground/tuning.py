@@ -94,7 +94,7 @@ def cache_folder() -> Path:
 
 
 def processor() -> str:
-    """The model of this machine's processor."""
+    """Return the model of this machine's processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

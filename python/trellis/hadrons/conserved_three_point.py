@@ -51,7 +51,8 @@ def nucleon_conserved_three_point(
     *,
     momentum_transfers: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
-    """C3(t, tau) of conserved currents for all their times, as :func:`nucleon_three_point`. Collective.
+    """Return C3(t, tau) of conserved currents for all their times, as :func:`nucleon_three_point`.
+    Collective.
 
     A current in direction mu lies on links; that from z counts with exp(i q.(z + mu/2 - x_src)) at the time
     tau of z. Summed over tau it is N(t) of :func:`nucleon_feynman_hellmann` with the propagator of

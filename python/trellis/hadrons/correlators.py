@@ -43,7 +43,7 @@ def meson(
     *,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
-    """Meson correlator C(p, t). Collective.
+    """Return the meson correlator C(p, t). Collective.
 
     C(t) = sum_x exp(-i p.(x - x_src)) < O_sink(x, t + t_src) O_source^dagger(x_src, t_src) >,
     O = psibar Gamma psi: diagonal channels are positive.
@@ -80,7 +80,7 @@ def mesons(
     *,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
-    """Several meson correlators at the cost of one. Collective.
+    """Return several meson correlators at the cost of one. Collective.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def contract_mesons(
 def all_mesons(
     quark: Propagator, antiquark: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM
 ) -> NDArray[np.complex128]:
-    """Meson correlators of all 16 x 16 pairs of gamma matrices. Collective.
+    """Return meson correlators of all 16 x 16 pairs of gamma matrices. Collective.
 
     Matrix n is gamma_x^n0 gamma_y^n1 gamma_z^n2 gamma_t^n3 with n = n0 + 2 n1 + 4 n2 + 8 n3.
 
@@ -159,7 +159,7 @@ def baryon(
     parity: Literal[1, -1] | None = None,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
-    """Baryon correlator C(p, t). Collective.
+    """Return the baryon correlator C(p, t). Collective.
 
     Parameters
     ----------

@@ -119,7 +119,7 @@ def conserved_current_propagator(
     time: int | None = None,
     allow_not_converged: bool = False,
 ) -> Propagator:
-    """S_FH with the conserved (axial: partially conserved) current, summed over its place. Collective.
+    """Return S_FH with the conserved (axial: partially conserved) current, summed over its place. Collective.
 
     The vector current is the derivative of D with respect to a U(1) phase on the links,
 

@@ -36,7 +36,8 @@ def nucleon_sequential_source(
     smearing: tuple[GaugeField, float, int] | None = None,
     down: Propagator | None = None,
 ) -> Source:
-    """The sink at one time contracted with two quarks of the proton: the source of the third one. Collective.
+    """Return the sink at one time contracted with two quarks of the proton: the source of the third one.
+    Collective.
 
     Solved for, it gives Y(z) = sum_{x at the sink} S(z, x) gamma5 K^dagger(x) of :func:`nucleon_three_point`,
     with K = d C2(x) / d S(x, source). The S of Y is gamma5-hermitian conjugate to that of the quark with the

@@ -78,7 +78,7 @@ def staggered_mesons(
     channels: Sequence[str] = tuple(LOCAL_CHANNELS),
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> dict[str, NDArray[np.complex128]]:
-    """Local mesons of staggered quarks, all at the cost of one. Collective.
+    """Return local mesons of staggered quarks, all at the cost of one. Collective.
 
     C(p, t) = sum_x exp(-i p.(x - x_src)) s(x - x_src) tr[S(x, t + t_src) S'(x, t + t_src)^dagger], with the
     sign s of each channel: "pion_5" 1; "pion_t5" (-1)^(x+y+z); "rho_x" (-1)^x; "rho_t_x" (-1)^(y+z); y and z

@@ -21,7 +21,7 @@ def find_configurations(
     *,
     largest: int = LARGEST_NUMBER,
 ) -> list[tuple[int, str]]:
-    """Number and file of each configuration, ascending.
+    """Return the number and file of each configuration, ascending.
 
     The number is the last one in the file's name; a name without one gets its place, from 1, in the sorted
     order of all files.
@@ -62,7 +62,7 @@ def find_configurations(
 
 
 def _matching(table: ConfigurationsTable) -> list[str]:
-    """All files of the patterns, each once, sorted."""
+    """Return all files of the patterns, each once, sorted."""
     patterns = [table.files] if isinstance(table.files, str) else table.files
     if not patterns:
         raise BadArgument("configurations.files: expected at least one file name or pattern, found []")

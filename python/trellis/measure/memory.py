@@ -141,7 +141,7 @@ def _staggered_bytes(
 
 
 def _staggered_solve_bytes(run: MeasureRun, masses: int, geometry: Geometry, columns: int) -> float:
-    """Source, solutions and the solver's vectors for so many right-hand sides."""
+    """Return source, solutions and the solver's vectors for so many right-hand sides."""
     core, lattice = load(), geometry._core
     if masses == 1:
         vector = core.staggered_propagator_bytes(lattice) / _STAGGERED_COLUMNS

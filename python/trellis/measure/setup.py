@@ -114,7 +114,8 @@ def make_operator(
 def lanczos_bytes(
     table: DeflationTable, geometry: Geometry, fermion: MeasuredQuark, is_even_odd: bool
 ) -> int:
-    """Bytes per rank of the search for low modes at its peak: basis, rotation and blocks, in double."""
+    """Return bytes per rank of the search for low modes at its peak: basis, rotation and blocks, in
+    double."""
     vector = int(np.prod(geometry.local_extents)) * 24 * 8 * fermion.slices // (2 if is_even_odd else 1)
     basis = table.basis or 2 * table.modes + 4 * table.block
     return vector * (basis + 2 * table.modes + 7 * table.block)

@@ -138,7 +138,7 @@ class StoredPropagators(ABC):
         return S, None
 
     def _find(self, table: StoredPropagatorsTable, flavour: str, index: int) -> Path | None:
-        """The file in the folder of stored propagators. Collective."""
+        """Return the file in the folder of stored propagators. Collective."""
         folder = Path(table.directory)
         names = [propagator_file(folder, flavour, self._number, index, format) for format in _SUFFIXES]
         found = on_root(lambda: [path for path in names if path.exists()])

@@ -168,7 +168,7 @@ def _milc_flavours(values: dict[str, list[str]]) -> list[float]:
 
 
 def _milc_fermions(values: dict[str, list[str]], count: int, n_f: list[float]) -> list[dict[str, Any]]:
-    """The [[fermions]], in MILC's order."""
+    """Return the [[fermions]], in MILC's order."""
     masses = [number_of(m, "the MILC input: dyn_mass") for m in values.get("dyn_mass", [])]
     if len(masses) != len(n_f) or len(masses) != count:
         raise BadArgument(

@@ -136,7 +136,7 @@ def _openacc_said(get: Getter, flavours: list[Getter]) -> dict[str, str]:
 
 
 def _openacc_tempering(get: Getter, one_replica: bool) -> list[str]:
-    """Remarks on the group of replicas with a defect in their boundary conditions."""
+    """Return remarks on the group of replicas with a defect in their boundary conditions."""
     count = get.integer(_TEMPERING, "totalnumber", 1)
     if count > 1 and not one_replica:
         raise BadArgument(
@@ -156,7 +156,7 @@ def _openacc_tempering(get: Getter, one_replica: bool) -> list[str]:
 
 
 def _openacc_flavour(get: Getter, name: str) -> dict[str, Any]:
-    """One [[fermions]]."""
+    """Return one [[fermions]]."""
     group = "FlavourParameters"
     return {
         "name": name,
@@ -170,7 +170,7 @@ def _openacc_flavour(get: Getter, name: str) -> dict[str, Any]:
 
 
 def _openacc_integrator(get: Getter, names: list[str]) -> list[dict[str, Any]]:
-    """The quarks on NmdSteps and the gauge action on GaugeSubSteps for each of their drifts."""
+    """Return the quarks on NmdSteps and the gauge action on GaugeSubSteps for each of their drifts."""
     integrator: list[dict[str, Any]] = [{"scheme": "omelyan2", "monomials": names}] if names else []
     integrator.append({"scheme": "omelyan2", "monomials": ["gauge"]})
     steps = ["NmdSteps", "GaugeSubSteps"] if names else ["NmdSteps"]

@@ -134,7 +134,7 @@ def _openqcd_said(
 def _openqcd_sections(
     text: str,
 ) -> tuple[list[tuple[str, dict[str, str]]], dict[tuple[str, str], list[str]]]:
-    """Sections with the first word of each key, and (section, key) -> all its words."""
+    """Return sections with the first word of each key, and (section, key) -> all its words."""
     groups: list[tuple[str, dict[str, str]]] = []
     lists: dict[tuple[str, str], list[str]] = {}
     for number, line in lines(text):
@@ -165,7 +165,7 @@ def _openqcd_residual(get: Getter, lists: dict[tuple[str, str], list[str]], kind
 
 
 def _openqcd_time_boundary(get: Getter, periodic: bool) -> list[str]:
-    """Remarks on the boundary conditions in time."""
+    """Return remarks on the boundary conditions in time."""
     group = "Boundary conditions"
     get.take(group, "theta")
     if get.text(group, "type", "-") == "-":
@@ -199,7 +199,7 @@ def _openqcd_integrator(
     doublets: list[Doublet],
     monomials: dict[str, str],
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Levels, outermost first, and remarks: those of the input, or the outermost and innermost one."""
+    """Return levels, outermost first, and remarks: those of the input, or the outermost and innermost one."""
     schemes = {"LPFR": "leapfrog", "OMF2": "omelyan2", "OMF4": "omelyan4"}
     count = get.integer("HMC parameters", "nlv")
     if not 1 <= count <= _MOST_LEVELS:

@@ -58,7 +58,7 @@ class Doublet:
 
 
 def doublet_table(get: Getter, doublet: Doublet, kappas: list[str]) -> dict[str, Any]:
-    """The [[fermions]] of a doublet."""
+    """Return the [[fermions]] of a doublet."""
     lattice = "Lattice parameters"
     if not doublet.actions and len(kappas) != 1:
         raise BadArgument(f"kappa: expected one doublet, found {kappas}; add further flavours by hand")
@@ -222,7 +222,7 @@ def _close(doublet: Doublet) -> list[str]:
 
 
 def _entry(masses: list[float], word: str, action: str) -> float:
-    """A mass by its place in mu."""
+    """Return a mass by its place in mu."""
     if not word.isdigit() or int(word) >= len(masses):
         raise BadArgument(f"imu of [Action {action}]: expected 0 to {len(masses) - 1}, found {word!r}")
     return masses[int(word)]

@@ -25,7 +25,7 @@ LAPACK_BLOCK = 64
 
 
 def dense(M: QuarkOperator) -> DenseOperator:
-    """The matrix of a quark operator, for its log det, traces and eigenvalues. Collective.
+    """Return the matrix of a quark operator, for its log det, traces and eigenvalues. Collective.
 
     The matrix is assembled column by column from applications of the operator in double, so that it has
     the same bits on every process grid. Each rank holds all of it; LAPACK works on rank 0.
@@ -133,7 +133,7 @@ class DenseOperator(NoArray):
         return on_root(lambda: log_det_of(self.matrix))
 
     def trace_inverse(self, gamma: str = "1") -> complex:
-        """Tr Gamma M^-1 over sites, spins and colours, of domain walls also over slices. Collective.
+        """Return Tr Gamma M^-1 over sites, spins and colours, of domain walls also over slices. Collective.
 
         The matrix is inverted at the first call only.
 
@@ -163,7 +163,7 @@ class DenseOperator(NoArray):
     def eigenvalues(self, of: Literal["gamma5 M", "M^dagger M"]) -> Real: ...
 
     def eigenvalues(self, of: str = "M") -> Complex | Real:
-        """All eigenvalues of M, gamma5 M or M^dagger M. Collective.
+        """Return all eigenvalues of M, gamma5 M or M^dagger M. Collective.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ def _factorised(matrix: Complex) -> tuple[Complex, NDArray[np.int32]]:
 
 
 def log_det_of(matrix: Complex) -> complex:
-    """log |det| + i phase of a matrix.
+    """Return log |det| + i phase of a matrix.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def with_phase(log_det: complex) -> complex:
 
 
 def _spin_diagonal(matrix: Complex, spins: int) -> Complex:
-    """The sum over sites and colours of M^-1, [spin, spin]."""
+    """Return the sum over sites and colours of M^-1, [spin, spin]."""
     inverse, failure = lapack.zgetri(*_factorised(matrix), lwork=LAPACK_BLOCK * len(matrix))
     if failure:
         raise NumericError(f"LAPACK's zgetri fails with {failure}: the matrix has no inverse")

@@ -53,7 +53,7 @@ def log_det(M: QuarkOperator) -> complex:
 
 
 def _kernel(M: MoebiusDomainWall) -> Complex:
-    """D_W(-M5). Collective."""
+    """Return D_W(-M5). Collective."""
     p = M._params
     massless = WilsonClover(
         M._links, mass=0.0, nu=p.nu, xi0=p.xi0, boundary=M.boundary, link_reals=M._link_reals
@@ -64,14 +64,14 @@ def _kernel(M: MoebiusDomainWall) -> Complex:
 
 
 def _reduced(D_W: Complex, M: MoebiusDomainWall) -> complex:
-    """log det D5, the columns of chi_1, chi_2, ... eliminated one after the other."""
+    """Return log det D5, the columns of chi_1, chi_2, ... eliminated one after the other."""
     p, Ls, rows = M._params, M.Ls, len(D_W)
     b5, c5 = (list(x) * (Ls if len(x) == 1 else 1) for x in (p.b5, p.c5))
     plus = np.tile(np.repeat([1.0, 0.0], 6), rows // 12)
     minus = 1 - plus
 
     def couplings(s: int) -> tuple[Complex, Complex]:
-        """Q_s and R_s."""
+        """Return Q_s and R_s."""
         D_plus = np.eye(rows) + b5[s] * D_W
         D_minus = np.eye(rows) - c5[s] * D_W
         return D_plus * minus - D_minus * plus, D_plus * plus - D_minus * minus
@@ -92,7 +92,7 @@ def _reduced(D_W: Complex, M: MoebiusDomainWall) -> complex:
 def _eliminated(
     upper: Complex, lower: Complex, first: Complex, last: Complex
 ) -> tuple[complex, Complex, Complex]:
-    """Rows (first, upper, 0) and (0, lower, last) made triangular in the middle by a unitary matrix.
+    """Return rows (first, upper, 0) and (0, lower, last) made triangular in the middle by a unitary matrix.
 
     Returns
     -------

@@ -47,7 +47,7 @@ def _without_zero_imaginary_parts(values: Sequence[complex]) -> complex | list[c
 
 
 def spatial_doublers(M5: float, nu: float, xi0: float) -> str:
-    """A warning where the walls bind spatial doublers of free quarks (at 2 nu / xi0); else nothing."""
+    """Return a warning where the walls bind spatial doublers of free quarks (at 2 nu / xi0); else nothing."""
     if not (nu < xi0 and M5 >= 2 * nu / xi0):
         return ""
     return f"M5 = {M5:g} is not below 2 nu / xi0 = {2 * nu / xi0:g}: {SPATIAL_DOUBLERS}"
@@ -199,7 +199,7 @@ class MoebiusDomainWall(QuarkOperator):
         return {"mass": p.mass, "M5": p.M5, "Ls": p.Ls} | slices | anisotropy | {"boundary": self.boundary}
 
     def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
-        """D5 psi, or D5^dagger psi, of a field with Ls slices. Collective.
+        """Return D5 psi, or D5^dagger psi, of a field with Ls slices. Collective.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class MoebiusDomainWall(QuarkOperator):
 
 
 def propagator_norm(S: Propagator) -> NDArray[np.float64]:
-    """The sum over space, spins and colours of |S|^2. Collective.
+    """Return the sum over space, spins and colours of |S|^2. Collective.
 
     Parameters
     ----------

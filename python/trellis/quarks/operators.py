@@ -28,7 +28,7 @@ ANTIPERIODIC_IN_TIME = (1, 1, 1, -1)
 
 
 def legal_link_reals(U: GaugeField, value: int | None) -> int:
-    """18, 12 or 8; else BadArgument. None: what these links need. Collective."""
+    """Return 18, 12 or 8; else BadArgument. None: what these links need. Collective."""
     if value is None:
         return int(load().link_reals_of(U._core))
     found = integer("link_reals", value)
@@ -248,7 +248,7 @@ class WilsonClover(QuarkOperator):
         return self._params.twisted_mass != 0
 
     def _noise_traces(self, key: Sequence[Any], susceptibility: bool, spec: Any) -> Any:
-        """The compiled part's traces with the noise of a key (:func:`noise_key`). Collective."""
+        """Return the compiled part's traces with the noise of a key (:func:`noise_key`). Collective."""
         links = self._links.to("cpu")._core
         return load().wilson_noise_traces(self._core, links, *key, susceptibility, spec)
 
@@ -273,7 +273,7 @@ class WilsonClover(QuarkOperator):
         return {name: getattr(self._params, name) for name in names} | clover | {"boundary": self.boundary}
 
     def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
-        """M psi, or M^dagger psi. Collective.
+        """Return M psi, or M^dagger psi. Collective.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ class Metadata:
         self.checksum = self._checksum()
 
     def compare(self) -> list[str]:
-        """Warnings: a file without a checksum.
+        """Return warnings: a file without a checksum.
 
         Raises
         ------

@@ -61,7 +61,7 @@ class PropagatorBase(SharedByCopies, ABC):
         return in_four_directions(self._core.boundary)
 
     def to_numpy(self) -> NDArray[np.complex128]:
-        """This rank's part; a copy."""
+        """Return this rank's part; a copy."""
         found: NDArray[np.complex128] = self._core.to_numpy()
         return found
 
@@ -90,7 +90,7 @@ class PropagatorBase(SharedByCopies, ABC):
     def from_numpy(
         cls, values: ArrayLike, geometry: Geometry, *, source_at: Sequence[int], boundary: Sequence[complex]
     ) -> Self:
-        """A propagator from an array (copied).
+        """Return a propagator from an array (copied).
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class Propagator(PropagatorBase):
         self.axial_current: NDArray[np.float64] | None = None
 
     def to_numpy(self) -> NDArray[np.complex128]:
-        """This rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour source]; a copy.
+        """Return this rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour source]; a copy.
 
         The spin basis is that of DeGrand and Rossi.
         """

@@ -53,7 +53,7 @@ class Source(SharedByCopies, NoArray):
         self.description: str = core.description
 
     def with_momentum(self, n: Sequence[int]) -> Source:
-        """The source times exp(+i p.(x - at)), p = 2 pi n / L.
+        """Return the source times exp(+i p.(x - at)), p = 2 pi n / L.
 
         Parameters
         ----------
@@ -71,10 +71,8 @@ class Source(SharedByCopies, NoArray):
         return f"<Source {self.description}>"
 
 
-def point_source(
-    geometry: Geometry, at: Sequence[int], *, has_spin: bool = True, device: str = "cpu"
-) -> Source:
-    """One at a single site, for each spin and colour.
+def point_source(geometry: Geometry, at: Sequence[int], *, has_spin: bool = True) -> Source:
+    """Return a source that is one at a single site, for each spin and colour.
 
     Parameters
     ----------
@@ -109,7 +107,7 @@ def wall_source(
     sites: SourceSites = "all",
     device: str = "cpu",
 ) -> Source:
-    """exp(i p.x) on the sites of a time slice, p = 2 pi n / L. Not gauge covariant.
+    """Return exp(i p.x) on the sites of a time slice, p = 2 pi n / L. Not gauge covariant.
 
     Parameters
     ----------
@@ -144,7 +142,7 @@ def wall_source(
 def gaussian_source(
     U: GaugeField, at: Sequence[int], *, width: float, steps: int, has_spin: bool = True
 ) -> Source:
-    """A point source, smeared gauge-covariantly on its time slice.
+    """Return a point source, smeared gauge-covariantly on its time slice.
 
     psi <- (1 - 6 a) psi + a (sum of the six spatial hops), `steps` times, a = width^2 / (4 steps). A source
     of staggered quarks has hops over two sites, by the product of both links, and a = width^2 / (16 steps):

@@ -86,7 +86,7 @@ class StaggeredOperator(QuarkOperator):
         return self._matrix.to_numpy(field)
 
     def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
-        """M psi, or M^dagger psi. Collective.
+        """Return M psi, or M^dagger psi. Collective.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class HISQOperator(StaggeredOperator):
         return super()._parameters() | {"epsilon": self.epsilon}
 
     def flavour(self, *, mass: float, **parameters: Any) -> Self:
-        """Another flavour on the same smeared links.
+        """Return another flavour on the same smeared links.
 
         Parameters
         ----------

@@ -62,7 +62,7 @@ class StaggeredPropagator(PropagatorBase):
         self.is_sink_smeared = is_sink_smeared
 
     def to_numpy(self) -> NDArray[np.complex128]:
-        """This rank's part: [t, z, y, x, colour sink, colour source]; a copy."""
+        """Return this rank's part: [t, z, y, x, colour sink, colour source]; a copy."""
         return super().to_numpy()
 
     @classmethod

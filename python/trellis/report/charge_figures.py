@@ -94,7 +94,7 @@ def _title(axes: Axes, record: NucleonCharges, name: str) -> None:
 
 
 def effective_charges(record: NucleonCharges) -> Figure:
-    """g_eff(t) by both methods with the averaged charge as a band, one panel for each current.
+    """Return g_eff(t) by both methods with the averaged charge as a band, one panel for each current.
 
     Feynman-Hellmann: at t >= 1 (at 0 the current sits on the source too), open; without the excited states of
     the best fit, filled. Fixed sinks: the middle of R(t, tau) at the separation t, squares.

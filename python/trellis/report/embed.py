@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 
 def png_bytes(figure: Figure) -> bytes:
-    """The figure as PNG."""
+    """Return the figure as PNG."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -103,7 +103,7 @@ def _draw_correlator(axes: Axes, particle: ParticleResult, colour: str, marker: 
 
 
 def effective_masses(results: Results) -> Figure:
-    """Effective masses of all particles, with the averaged masses as bands."""
+    """Return effective masses of all particles, with the averaged masses as bands."""
     figure = Figure(figsize=(5.6, 4.2))
     axes = figure.subplots()
     names = [n for n in results.particles if not n.endswith("_parity_partner")]

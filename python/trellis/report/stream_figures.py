@@ -15,7 +15,7 @@ _LARGEST_ERROR = 0.5
 
 
 def flow_figure(flow: FlowResult) -> Figure:
-    """t^2 E(t) with t0."""
+    """Return t^2 E(t) with t0."""
     figure = Figure(figsize=(5.6, 3.9))
     axes = figure.subplots()
     t, value, error = (
@@ -55,7 +55,7 @@ def _points(records: dict[str, ValueRecord], first: int) -> dict[int, list[tuple
 
 
 def loops_figure(loops: LoopResult) -> Figure:
-    """The effective potential against R (left) and Creutz ratios (right)."""
+    """Return the effective potential against R (left) and Creutz ratios (right)."""
     figure = Figure(figsize=(9.2, 3.7))
     left, right = figure.subplots(1, 2)
     for axes, records, text in (

@@ -82,7 +82,7 @@ def changes(record: Mapping[str, Any], run: HmcRun, name: str) -> list[dict[str,
 
 
 def different_keys(found: list[dict[str, Any]]) -> str:
-    """ "action.beta = 4.0 before and 4.1 now, ..." """
+    """Return words like "action.beta = 4.0 before and 4.1 now"."""
     return ", ".join(f"{c['key']} = {_shown(c['before'])} before and {_shown(c['now'])} now" for c in found)
 
 

@@ -15,7 +15,7 @@ from .stopping import StopRequest
 
 
 def counted(count: int, noun: str) -> str:
-    """ "1 rank", "2 ranks"."""
+    """Return "1 rank" or "2 ranks"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

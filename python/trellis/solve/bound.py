@@ -121,7 +121,8 @@ class BoundSolver(SharedByCopies, NoArray):
         first: int = 0,
         susceptibility: bool = False,
     ) -> WilsonObservables:
-        """Condensates, number density and susceptibility of Wilson-type quarks by noise vectors. Collective.
+        """Return condensates, number density and susceptibility of Wilson-type quarks by noise vectors.
+        Collective.
 
         Parameters
         ----------

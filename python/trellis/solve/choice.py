@@ -139,7 +139,7 @@ def choose_solver(
 
 
 def krylov_solver(*, tolerance: float, max_iterations: int, fallback: bool = True) -> Solver:
-    """The solver beside multigrid: even-odd BiCGStab with 16 bits inside."""
+    """Return the solver beside multigrid: even-odd BiCGStab with 16 bits inside."""
     return even_odd(
         mixed_precision(
             bicgstab(tolerance=tolerance, max_iterations=max_iterations, fallback=fallback), inner="half"

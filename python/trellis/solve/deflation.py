@@ -161,7 +161,7 @@ def lanczos(
     seed: int = 1,
     allow_not_converged: bool = False,
 ) -> Eigenvectors:
-    """The lowest eigenvectors of A^dagger A by a block Lanczos with thick restarts. Collective.
+    """Return the lowest eigenvectors of A^dagger A by a block Lanczos with thick restarts. Collective.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def gcr(
     iterations: int | None = None,
     preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | Multigrid | None = None,
 ) -> Gcr:
-    """Flexible GCR (the iterates of FGMRES; Eisenstat, Elman and Schultz, 1983), restarted.
+    """Return flexible GCR (the iterates of FGMRES; Eisenstat, Elman and Schultz, 1983), restarted.
 
     >>> import trellis as tr
     >>> solve = tr.gcr(tolerance=1e-10, preconditioner=tr.mr(iterations=8))

@@ -31,7 +31,7 @@ class MixedPrecision(Solver):
 def mixed_precision(
     solver: Solver, *, inner: InnerPrecision = "float", update_threshold: float = 0.0
 ) -> MixedPrecision:
-    """Iterate in low storage, correct from residuals recomputed in double.
+    """Return a solver that iterates in low storage and corrects from residuals recomputed in double.
 
     Parameters
     ----------

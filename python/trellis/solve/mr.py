@@ -29,7 +29,7 @@ def mr(
     iterations: int | None = None,
     preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | None = None,
 ) -> Mr:
-    """Minimal residual, a smoother more than a solver.
+    """Return the minimal residual iteration, a smoother more than a solver.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ class Multigrid(SharedByCopies, NoArray):
         return levels_of(self._core)
 
     def at(self, M: WilsonClover) -> Multigrid:
-        """The same test vectors for another mass or twisted mass, of either sign. Collective.
+        """Return the same test vectors for another mass or twisted mass, of either sign. Collective.
 
         The coarse operator is shifted exactly, and nothing is set up. Solvers do this by themselves. The
         result keeps the shifted operators for many solves, and shares the test vectors.

@@ -45,7 +45,8 @@ def thermal_factor(extents: Any) -> float:
 
 
 def disconnected_susceptibility(density: NDArray[np.complex128], thermal: float) -> complex | None:
-    """(V_3 T^3) n^2 from pairs of different vectors, without bias; `density`: d log det / d(mu/T) of each."""
+    """Return (V_3 T^3) n^2 from pairs of different vectors, without bias; `density`: d log det / d(mu/T) of
+    each."""
     vectors = len(density)
     if vectors < 2:
         return None

@@ -35,7 +35,7 @@ def schwarz(
     additive: bool = False,
     storage: str = "float",
 ) -> Schwarz:
-    """The Schwarz alternating procedure (M. Luescher, hep-lat/0310048), a preconditioner.
+    """Return the Schwarz alternating procedure (M. Luescher, hep-lat/0310048), a preconditioner.
 
     Blocks of the lattice are solved for one after the other, those of one colour after those of the other,
     with all legs cut that leave a block. It has no global sums, and sends the surfaces of blocks alone. It

@@ -76,7 +76,7 @@ class _StaggeredSolves(MassSolves):
     def pion(
         self, *, source: Sequence[int] = (0, 0, 0, 0), solver: Solver | None = None
     ) -> NDArray[np.float64]:
-        """The pion of the Goldstone channel: C(t) = sum |M^-1(x, t; source)|^2, t after the source.
+        """Return the pion of the Goldstone channel: C(t) = sum |M^-1(x, t; source)|^2, t after the source.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class _StaggeredSolves(MassSolves):
         planes: Sequence[str] = (),
         solver: Solver | None = None,
     ) -> StaggeredObservables:
-        """Condensate, number density, susceptibility and magnetisation by noise vectors. Collective.
+        """Return condensate, number density, susceptibility and magnetisation by noise vectors. Collective.
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ class Solver:
         return "none"
 
     def _storage(self) -> str:
-        """The precision in which it iterates."""
+        """Return the precision in which it iterates."""
         return "double"
 
     def _require_operator(self, M: QuarkOperator, form: str) -> None:

@@ -117,7 +117,7 @@ class FitData(ABC):
 
     @abstractmethod
     def window(self, t_min: int, states: int) -> tuple[ChargeModel, NDArray]:
-        """The model of the window, and the places of its data."""
+        """Return the model of the window, and the places of its data."""
 
     @abstractmethod
     def free(self, t_min: int, states: int) -> int:
@@ -158,7 +158,7 @@ class FitData(ABC):
         return nu / (nu - 2)
 
     def shrunk_weights(self, places: NDArray) -> NDArray:
-        """Inverse covariance with the correlations of C(t) and of ratios to it shrunk.
+        """Return the inverse covariance with the correlations of C(t) and of ratios to it shrunk.
 
         (1 - lambda) R + lambda 1, lambda from the data (weights.shrinkage_intensity) times 2 tau_int, and at
         least LEAST_SHRINKAGE. In these quantities, not in what is fitted: that follows C, ratios hardly do.
@@ -231,7 +231,7 @@ class ChargeData(FitData):
         return FeynmanHellmannModel(self.names, states, t), places
 
     def _to_ratios(self, places: NDArray) -> NDArray:
-        """C(t), and N/C at the first time and every g_eff(t)."""
+        """Return C(t), and N/C at the first time and every g_eff(t)."""
         length = len(places) // (1 + len(self.names))
         C = self.mean[places[:length]]
         to_ratios = np.zeros((len(places), len(places)))

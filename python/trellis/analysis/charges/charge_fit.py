@@ -55,7 +55,7 @@ class ChargeFit:
 
 
 def excited_part(p: dict[str, float], name: str, states: int, t: NDArray) -> NDArray:
-    """g_eff(t) - g of the model."""
+    """Return g_eff(t) - g of the model."""
     values = FeynmanHellmannModel([name], states, np.append(t, t[-1] + 1))(p).reshape(2, -1)
     return np.diff(values[1] / values[0]) - p[f"g_{name}"]
 
@@ -231,7 +231,7 @@ def _profile_input(
 def starting_point(
     data: FitData, prior: gv.BufferDict, model: ChargeModel, places: NDArray, W: NDArray
 ) -> dict[str, float]:
-    """The best of energies spread over their priors, each with the best linear parameters.
+    """Return the best of energies spread over their priors, each with the best linear parameters.
 
     Sums of exponentials have several minima; the one that is nearest to the centre of the priors need not be
     the deepest.
@@ -258,7 +258,7 @@ def starting_point(
 
 
 def _energies_to_try(data: FitData, prior: gv.BufferDict, model: ChargeModel) -> NDArray:
-    """log E0 around the effective masses of the window, log gaps over 1.5 widths of their priors."""
+    """Return log E0 around the effective masses of the window, log gaps over 1.5 widths of their priors."""
     C, states = data.mean[model.t], model.states
     masses = np.log(C[:-1] / C[1:], where=(C[:-1] > C[1:]) & (C[1:] > 0), out=np.zeros(len(C) - 1))
     masses = masses[masses > 0]
@@ -324,7 +324,7 @@ def _profiled(
 
 
 def _jacobian(model: ChargeModel, p: dict[str, float], keys: list[str]) -> NDArray:
-    """Central differences, exact to 1e-9."""
+    """Return central differences, exact to 1e-9."""
     columns = []
     for key in keys:
         h = 1e-5 * max(1.0, abs(p[key]))

@@ -48,11 +48,11 @@ class ChargeModel(ABC):
 
     @abstractmethod
     def __call__(self, p) -> NDArray:
-        """All data; p of floats or gvars."""
+        """Return all data; p of floats or gvars."""
 
     @abstractmethod
     def design(self, theta: NDArray) -> NDArray:
-        """d data / d linear parameters at each theta, shape [node, data, linear]."""
+        """Return d data / d linear parameters at each theta, shape [node, data, linear]."""
 
     @property
     def farthest(self) -> float:
@@ -69,7 +69,7 @@ class ChargeModel(ABC):
         return [self.states + len(self.coefficients) * i for i in range(len(self.names))]
 
     def two_point(self, p) -> NDArray:
-        """C."""
+        """Return C."""
         C, gap = 1.0, 0.0
         for k in self.gaps:
             gap = gap + np.exp(p["loggap" + k])

@@ -78,7 +78,7 @@ def fit_charges(
     autocorrelations: Literal["auto", "gamma", "none"] = "auto",
     boundary_t: Literal["periodic", "antiperiodic", "dirichlet"] = "antiperiodic",
 ) -> ChargeResult:
-    """Charges from C(t) and the N(t) of each current (isovector: UU - DD).
+    """Return charges from C(t) and the N(t) of each current (isovector: UU - DD).
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def fit_charges(
 
 
 def fit_data(data: FitData, trajectories: NDArray, autocorrelations: _Choice) -> ChargeResult:
-    """All windows, and their average."""
+    """Return all windows, and their average."""
     fits = _scan(data)
     factors = _factors(data, fits, trajectories, autocorrelations)
     if factors and max(factors.values()) > 1.0:
@@ -268,7 +268,7 @@ def _average(data: FitData, fits: list[ChargeFit], trajectories: NDArray, choice
 def _one_more_state(
     data: FitData, fits: list[ChargeFit], weights: NDArray, own: Mapping[str, float]
 ) -> dict[str, ChargeEstimate]:
-    """ChargeResult.one_more_state."""
+    """Return ChargeResult.one_more_state."""
     states = fits[int(np.argmax(weights))].states + 1
     if states > 1 + len(EXCITED):
         return {}

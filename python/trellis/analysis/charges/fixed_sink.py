@@ -88,7 +88,7 @@ class FixedSinkData(FitData):
             )
 
     def _inserted(self, t_min: int) -> NDArray:
-        """Places of the three-point functions of the window."""
+        """Return places of the three-point functions of the window."""
         t, least = self.t[self.extent :], max(t_min, 1)
         return self.extent + np.flatnonzero((self.tau >= least) & (t - self.tau >= least))
 
@@ -123,7 +123,7 @@ class FixedSinkData(FitData):
         return len(places) - 2 * states - len(model.coefficients) * len(self.names)
 
     def curves(self, p: dict[str, float], t_min: int, states: int) -> Curves:
-        """R(t, tau) of the model at the separations of the window."""
+        """Return R(t, tau) of the model at the separations of the window."""
         model, _ = self.window(t_min, states)
         assert isinstance(model, FixedSinkModel)
         found: Curves = {}
@@ -139,7 +139,7 @@ class FixedSinkData(FitData):
         return found
 
     def _to_ratios(self, places: NDArray) -> NDArray:
-        """C(t) and every R(t, tau) = C3(t, tau)/C(t)."""
+        """Return C(t) and every R(t, tau) = C3(t, tau)/C(t)."""
         to_ratios = np.eye(len(places))
         for row in np.flatnonzero(places >= self.extent):
             t = self.t[places[row]]
@@ -159,7 +159,7 @@ def fit_fixed_sinks(
     boundary_t: Literal["periodic", "antiperiodic", "dirichlet"] = "antiperiodic",
     is_symmetric: bool = True,
 ) -> ChargeResult:
-    """Charges from C(t) and the C3(t, tau) of each current (isovector) at several separations t.
+    """Return charges from C(t) and the C3(t, tau) of each current (isovector) at several separations t.
 
     Parameters
     ----------

@@ -239,7 +239,7 @@ def _effective(two_point: NDArray, numerator: NDArray) -> Series:
 
 
 def charge_record(e: ChargeEstimate) -> ChargeRecord:
-    """Plain numbers."""
+    """Return plain numbers."""
     return ChargeRecord(
         value=e.value,
         error=e.error,
@@ -250,7 +250,7 @@ def charge_record(e: ChargeEstimate) -> ChargeRecord:
 
 
 def charges_record(found: ChargeResult) -> NucleonCharges:
-    """Plain numbers."""
+    """Return plain numbers."""
     record = charge_record
 
     def points(table: dict) -> dict[str, Series]:
@@ -296,7 +296,7 @@ def read_lalibe(
     smearing: str = "PS",
     source: str = "x0_y0_z0_t0",
 ) -> tuple[NDArray, dict[str, NDArray]]:
-    """C and the isovector N of lalibe's HDF5 files, one file for each configuration.
+    """Return C and the isovector N of lalibe's HDF5 files, one file for each configuration.
 
     Parameters
     ----------

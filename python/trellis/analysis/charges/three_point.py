@@ -70,7 +70,7 @@ class Sampled:
         return self.naive_error * np.sqrt(factors).reshape(self.value.shape)
 
     def over(self, other: Sampled) -> Sampled:
-        """The ratio of two, with their correlation."""
+        """Return the ratio of two, with their correlation."""
         ratio = self.value / other.value
         return self.of(ratio, (self.influence - other.influence * ratio) / other.value)
 
@@ -102,7 +102,8 @@ class ThreePointCharge:
 
 
 def three_point_functions(measurements: Measurements) -> dict[str, dict[int, NDArray]]:
-    """Isovector C3 at zero momentum transfer: charge -> separation -> real, shape [configuration, time]."""
+    """Return isovector C3 at zero momentum transfer: charge -> separation -> real, shape [configuration,
+    time]."""
     found: dict[str, dict[int, NDArray]] = {}
     for name, data in measurements.correlators.items():
         match = _NAME.fullmatch(name)
@@ -127,7 +128,7 @@ def three_point_functions(measurements: Measurements) -> dict[str, dict[int, NDA
 
 
 def sink_momenta(measurements: Measurements) -> dict[str, dict[int, Momentum]]:
-    """Momentum of the nucleon at the sink of :func:`three_point_functions`: charge -> separation -> n.
+    """Return the nucleon's momentum at the sink of :func:`three_point_functions`: charge -> separation -> n.
 
     Raises
     ------
@@ -167,7 +168,7 @@ def three_point_charge(
     trajectories: NDArray | None = None,
     autocorrelations: Literal["auto", "gamma", "none"] = "auto",
 ) -> ThreePointCharge:
-    """Ratios, midpoints and slopes of one charge.
+    """Return ratios, midpoints and slopes of one charge.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def charges_at_sinks(
 
 
 def three_point_record(charge: ThreePointCharge, sink_momentum: Momentum = AT_REST) -> ThreePointRecord:
-    """Plain numbers."""
+    """Return plain numbers."""
     times = charge.separations
     centres = [(a + b) / 2 for a, b in pairwise(times)]
     return ThreePointRecord(

@@ -47,7 +47,7 @@ def mean_series(correlator: Correlator, inflation: float = 1.0) -> Series:
 
 
 def effective_mass_series(correlator: Correlator, inflation: float = 1.0) -> Series:
-    """Effective mass at t + 1/2 with the error from the covariance of the two time slices."""
+    """Return the effective mass at t + 1/2 with the error from the covariance of the two time slices."""
     samples = correlator.fit_samples()
     scale = np.abs(samples.mean(axis=0)).max()
     samples = samples / scale
@@ -66,7 +66,7 @@ def effective_mass_series(correlator: Correlator, inflation: float = 1.0) -> Ser
 
 
 def particle_result(fit: ParticleFit, options: AnalysisOptions) -> ParticleResult:
-    """Everything about one particle."""
+    """Return everything about one particle."""
     scan = [_fit_result(s, w) for s, w in zip(fit.scan, fit.average.weights, strict=True)]
     best = scan[int(np.argmax(fit.average.weights))]
     first = fit.correlators[0]
@@ -152,7 +152,7 @@ def is_timing(name: str) -> bool:
 
 
 def real_parts(name: str, values: NDArray) -> dict[str, NDArray]:
-    """Complex series as two, Polyakov loops as their modulus too."""
+    """Return complex series as two, Polyakov loops as their modulus too."""
     if not np.iscomplexobj(values):
         return {name: values}
     parts = {f"{name}_real": values.real, f"{name}_imag": values.imag}
@@ -284,7 +284,7 @@ def _warn_of_drift(name: str, values: NDArray, trajectories: NDArray, warnings: 
 
 
 def solver_result(solves: dict) -> SolverResult | None:
-    """Medians and totals of the solver records."""
+    """Return medians and totals of the solver records."""
     columns = {k: np.concatenate([np.ravel(a) for a in v]) for k, v in solves.items() if k != "solver"}
     if not columns:
         return None

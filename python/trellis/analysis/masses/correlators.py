@@ -84,7 +84,7 @@ class Correlator:
         return forward
 
     def reversed_in_time(self, name: str) -> Correlator:
-        """C(T - t), made positive: the parity partner of a baryon."""
+        """Return C(T - t), made positive: the parity partner of a baryon."""
         samples = np.roll(self.samples[:, ::-1], 1, axis=1)
         sign = 1.0 if samples[:, 1:3].mean() > 0 else -1.0
         return Correlator(
@@ -106,7 +106,7 @@ class Correlator:
 
 
 def time_reflection(gamma: str) -> int | None:
-    """Sign of a Dirac matrix under gamma_t gamma_5 Gamma gamma_5 gamma_t: (-1)^(number of gamma_t).
+    """Return the sign of Gamma under gamma_t gamma_5 Gamma gamma_5 gamma_t: (-1)^(number of gamma_t).
 
     gamma5 = gamma_x gamma_y gamma_z gamma_t counts one. None for a name that is not a product of gammas. The
     correlator of source and sink is symmetric in time when the product of their signs is +1.
@@ -131,7 +131,7 @@ def _phase_over_pi(boundary: object) -> float | None:
 
 
 def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> int:
-    """+1, -1 or 0, from the quantum numbers, checked against the data."""
+    """Return +1, -1 or 0, from the quantum numbers, checked against the data."""
     boundary = data.attributes["boundary_t"]
     if boundary not in ("periodic", "antiperiodic", "dirichlet") and _phase_over_pi(boundary) is None:
         raise AnalysisError(
@@ -197,7 +197,7 @@ def _groups(measurements: Measurements, options: AnalysisOptions) -> dict[str, l
 
 
 def particle_correlators(measurements: Measurements, options: AnalysisOptions) -> list[Correlator]:
-    """All correlators to analyse: averaged over polarisations and equal |n|^2, real, positive.
+    """Return all correlators to analyse: averaged over polarisations and equal |n|^2, real, positive.
 
     Without `options.particles`, datasets that carry no attribute `particle` are left out.
 

@@ -56,7 +56,8 @@ def periodic_effective_mass(correlator, time_extent: int, image: int = 1) -> np.
 
 
 def _log_ratio(mass: float, distance: float, image: int) -> float:
-    """ln f(m d) / f(m (d - 1)) without overflow: m + ln (1 + s e^{-2 m d}) / (1 + s e^{-2 m (d - 1)})."""
+    """Return ln f(m d) / f(m (d - 1)) without overflow: m + ln (1 + s e^{-2 m d}) / (1 + s e^{-2 m (d -
+    1)})."""
     return (
         mass
         + np.log1p(image * np.exp(-2 * mass * distance))
@@ -65,7 +66,7 @@ def _log_ratio(mass: float, distance: float, image: int) -> float:
 
 
 def _solve_ratio(ratio: float, distance: float, image: int) -> tuple[float, float] | None:
-    """m and d ratio / d m, or None."""
+    """Return m and d ratio / d m, or None."""
     if distance < 1 or (distance == 1 and image < 0) or ratio <= 0:
         return None
     low, high = 1e-10, 50.0

@@ -102,18 +102,18 @@ class SpectralModel:
         return energies
 
     def basis(self, energy, t: NDArray) -> NDArray:
-        """exp(-E t) + s exp(-E (T - t))."""
+        """Return exp(-E t) + s exp(-E (T - t))."""
         forward = np.exp(-energy * t)
         if self.image == 0:
             return forward
         return forward + self.image * np.exp(-energy * (self.time_extent - t))
 
     def alternating_basis(self, energy, t: NDArray) -> NDArray:
-        """(-1)^t [exp(-E t) + s exp(-E (T - t))]."""
+        """Return (-1)^t [exp(-E t) + s exp(-E (T - t))]."""
         return np.cos(np.pi * t) * self.basis(energy, t)
 
     def __call__(self, times: list[NDArray], p) -> NDArray:
-        """All correlators at their times, one after the other in one array."""
+        """Return all correlators at their times, one after the other in one array."""
         energies = self.energies(p)
         values = []
         for c, t in enumerate(times):
@@ -177,7 +177,7 @@ class SpectralModel:
         ratio: tuple[float, float],
         behind: BackwardState | None = None,
     ) -> gv.BufferDict:
-        """Priors of all parameters.
+        """Return priors of all parameters.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ def residual_mass(
     options: AnalysisOptions | None = None,
     warnings: list[str] | None = None,
 ) -> ResidualMassRecord | None:
-    """m_res and its error; None without its correlators.
+    """Return m_res and its error; None without its correlators.
 
     Parameters
     ----------

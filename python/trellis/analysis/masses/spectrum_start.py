@@ -36,7 +36,7 @@ def without_sign(mean: NDArray) -> NDArray:
 
 
 def window_masses(model: SpectralModel, window: NDArray, mean: NDArray) -> NDArray:
-    """Effective masses of one correlator between neighbouring times of the window, where above 0.
+    """Return effective masses of one correlator between neighbouring times of the window, where above 0.
 
     States with a sign (-1)^t are suppressed by a mean over neighbouring times.
     """
@@ -119,7 +119,7 @@ def _best_amplitudes(
     prior: gv.BufferDict,
     theta: NDArray,
 ) -> tuple[NDArray, NDArray]:
-    """log likelihood up to a constant, shape [node], and A_cn [node, correlator and state].
+    """Return the log likelihood up to a constant, shape [node], and A_cn [node, correlator and state].
 
     The priors of A_n/A_0 enter in units of the centre of A_0's prior, so that nodes which the data do not
     tell apart have amplitudes.

@@ -157,7 +157,7 @@ def _evaluate(
     p: gv.BufferDict,
     seed: int,
 ) -> WindowFit | None:
-    """Errors, chi^2 and its distribution at the minimum p, as in the module text."""
+    """Return errors, chi^2 and its distribution at the minimum p, as in the module text."""
     jacobian = model.jacobian(times, p)
     w = _inverse(weights.weight_covariance)
     precision = np.diag(1.0 / np.array([prior[name].sdev for name in model.names]) ** 2)
@@ -221,7 +221,7 @@ def _augmented(model: SpectralModel, jacobian: NDArray, w: NDArray, c: NDArray, 
 
 
 def energy_slope(model: SpectralModel, p) -> NDArray:
-    """d E_n / d parameter, shape [state, parameter]."""
+    """Return d E_n / d parameter, shape [state, parameter]."""
     slope = np.zeros((model.states, len(model.names)))
     steps = [p["E0"]] + [p[f"gap{n}"] for n in range(1, model.states)]
     for n in range(model.states):
@@ -230,7 +230,8 @@ def energy_slope(model: SpectralModel, p) -> NDArray:
 
 
 def small_sample_correction(samples: float, free_rank: float) -> float:
-    """Factor on the covariance of the parameters for a weight matrix estimated from the same samples."""
+    """Return the factor on the covariance of the parameters for a weight matrix estimated from the same
+    samples."""
     nu = samples - 1
     return nu / (nu - free_rank) * (nu - 1) / (nu - free_rank - 1)
 
@@ -256,7 +257,7 @@ def _squares(seed: int, count: int) -> NDArray:
 
 
 def p_value(chi2: float, spectrum: NDArray, samples: float, free_rank: float, seed: int) -> float:
-    """Monte Carlo probability of sum lambda_i z_i^2 (over Hotelling's denominator) above chi2."""
+    """Return Monte Carlo probability of sum lambda_i z_i^2 (over Hotelling's denominator) above chi2."""
     count = len(spectrum)
     draws = _squares(seed, -(-count // 32) * 32)[:count].T @ spectrum
     if free_rank > 0:

@@ -196,7 +196,7 @@ def _require_equal(path: Path, item: h5py.Group, what: str, expected: set[str], 
 
 
 def _values(path: Path, dataset: h5py.Dataset, hadron: h5py.Group) -> NDArray:
-    """One correlator, complex."""
+    """Return one correlator, complex."""
     _require_numbers(path, dataset)
     if dataset.shape is None or dataset.ndim != 1 or dataset.size < 2:
         found = dataset.shape or "nothing in it"

@@ -25,7 +25,7 @@ _LARGEST = 2**63 - 1  #: that results can hold
 
 
 def configuration_numbers(paths: list[Path], pattern: str | None) -> dict[Path, int]:
-    """File -> number of its configuration.
+    """Return file -> number of its configuration.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ class _Reader:
         raise MeasurementFileError(path, "root attribute kind", expected=expected, found=repr(kind))
 
     def _content(self, path: Path, file: h5py.File, kind: str) -> int:
-        """The number of configurations in it."""
+        """Return the number of configurations in it."""
         if kind == MEASUREMENT:
             self.run_files.add(text_of(file.attrs.get("run_file")))
             return _read_measurement(path, file, self.result, self.parts)
@@ -170,7 +170,7 @@ class _Reader:
         return 1
 
     def finished(self) -> Measurements:
-        """All of it merged."""
+        """Return all of it merged."""
         for kind, names in self.skipped.items():
             which = names[0] if len(names) == 1 else f"{len(names)} files, the first {names[0]},"
             whose = "its" if len(names) == 1 else "their"
@@ -271,7 +271,7 @@ def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_e
 
 
 def _times(path: Path, group: h5py.Group, name: str, count: int) -> NDArray:
-    """An attribute with a number for each configuration and source."""
+    """Return an attribute with a number for each configuration and source."""
     values = np.asarray(group.attrs[name])
     if values.dtype.kind not in "iuf" or values.ndim != 1 or values.size % max(count, 1):
         raise MeasurementFileError(

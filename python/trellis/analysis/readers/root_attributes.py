@@ -80,7 +80,7 @@ def text_of(value: object) -> str | None:
 
 
 def plain(value: object) -> object:
-    """HDF5 attribute -> text, number or list."""
+    """Turn an HDF5 attribute into a text, number or list."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, np.ndarray):

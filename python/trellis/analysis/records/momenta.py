@@ -21,7 +21,7 @@ def at_rest(data: CorrelatorData) -> NDArray:
 
 
 def at_momentum(data: CorrelatorData, momentum: Momentum) -> NDArray:
-    """Real part at one momentum, shape [configuration, time].
+    """Return the real part at one momentum, shape [configuration, time].
 
     Raises
     ------

@@ -23,7 +23,7 @@ class Series(Record):
 
 
 def format_error(value: float, error: float) -> str:
-    """0.4213(17): two digits of error."""
+    """Return 0.4213(17): two digits of error."""
     if not error > 0:
         return f"{value:.10g}"
     places = 1 - math.floor(math.log10(error)) if math.isfinite(error) else 1

@@ -246,7 +246,7 @@ class Results(Record):
         return repr(self)
 
     def with_headline(self) -> Results:
-        """A copy with the numbers at the top filled in."""
+        """Return a copy with the numbers at the top filled in."""
         part = self.companion or self
         charges = part.nucleon_charges or NucleonCharges()
         records = {name: getattr(charges, name) for name in ("g_a_over_g_v", "z_v", "tau_n")}

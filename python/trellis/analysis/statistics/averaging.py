@@ -53,7 +53,7 @@ class ModelAverage:
 
 
 def model_weights(information_criteria: ArrayLike) -> NDArray:
-    """exp(-AIC / 2), normalised."""
+    """Return exp(-AIC / 2), normalised."""
     criteria = np.asarray(information_criteria, dtype=float)
     weights = np.exp(-0.5 * (criteria - criteria.min()))
     return weights / weights.sum()

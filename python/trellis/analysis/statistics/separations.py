@@ -70,7 +70,7 @@ def _pairs(numbers: NDArray, deviations: NDArray, edges: NDArray) -> tuple[NDArr
 
 
 def _edges(first: int, last: int, spacing: int) -> NDArray:
-    """The last separation before each of the bins first ... last, and behind; bin 0 begins above 0."""
+    """Return the last separation before each of the bins first ... last, and behind; bin 0 begins above 0."""
     most = np.iinfo(np.int64).max
     return np.array([min(max(0, (2 * k - 1) * spacing // 2), most) for k in range(first, last + 2)])
 
@@ -190,7 +190,7 @@ def _unevenness(numbers: NDArray, reach: int, spacing: int) -> float:
 
 
 def _rho_error(rho: NDArray, window: int, pairs: float) -> NDArray:
-    """Wolff's equation (E.11), for lags up to the window; 0 beyond."""
+    """Return Wolff's equation (E.11), for lags up to the window; 0 beyond."""
     error = np.zeros(len(rho))
     for lag in range(1, min(window, len(rho) - 1) + 1):
         k = np.arange(1, len(rho) - lag)

@@ -86,7 +86,7 @@ def shrinkage_intensity(samples: NDArray) -> float:
 
 
 def make_weights(samples: NDArray, kind: str, *, inflation: float = 1.0, seed: int = 1) -> Weights:
-    """Weights of the data `samples`, shape [sample, data].
+    """Return weights of the data `samples`, shape [sample, data].
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def _add_charge(
 
 
 def _loops(found: ArraySeries | None, notes: list[str]) -> LoopResult | None:
-    """W, chi(R, T) = -ln[W(R,T) W(R-1,T-1) / (W(R,T-1) W(R-1,T))], V = ln[W(R,T) / W(R,T+1)]."""
+    """Return W, chi(R, T) = -ln[W(R,T) W(R-1,T-1) / (W(R,T-1) W(R-1,T))], V = ln[W(R,T) / W(R,T+1)]."""
     if found is None or len(found.trajectories) < _FEWEST:
         return None
     _, R_end, T_end = found.values.shape
@@ -145,7 +145,7 @@ def _warn_of_images(found: ArraySeries, lattice: tuple, warns: list[str]) -> Non
 
 
 def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
-    """Quark-number and disconnected chiral susceptibilities per flavour (doc/operators/staggered.md).
+    """Return quark-number and disconnected chiral susceptibilities per flavour (doc/operators/staggered.md).
 
     chi_2 = <connected> + (V_3 T^3) (<n^2> - <n>^2), real part; chi_disc = V (<c^2> - <c>^2), squares of
     traces from pairs of different noise vectors.

@@ -13,7 +13,7 @@ _PREFIX = "seconds."
 def part_results(
     measurements: Measurements, observables: dict[str, AutocorrelationResult]
 ) -> dict[str, PartResult]:
-    """The parts of a trajectory, the longest first, then "other": what no part accounts for.
+    """Return the parts of a trajectory, the longest first, then "other": what no part accounts for.
 
     Parameters
     ----------

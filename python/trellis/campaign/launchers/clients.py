@@ -256,7 +256,7 @@ class ClientLauncher(ProcessLauncher):
             return None
 
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
-        """Jobs of this campaign, and clients on this host."""
+        """Return jobs of this campaign, and clients on this host."""
         found = {(orphan.task, orphan.attempt): orphan for orphan in super().orphans(state, managers)}
         for _, name in self.jobs():
             parts = name.split("|", 4)
@@ -276,7 +276,7 @@ class ClientLauncher(ProcessLauncher):
 
 
 def job_name(launch: Launch, environment: Mapping[str, str]) -> str:
-    """trellis|campaign|manager|attempt|task"""
+    """Return the name trellis|campaign|manager|attempt|task"""
     state = str(launch.log.parent.parent)  # logs lie in <state>/logs
     return "|".join((_NAME, _short(state), environment.get(MANAGER, ""), str(launch.attempt), launch.task))
 

@@ -115,7 +115,7 @@ class ProcessLauncher(Launcher):
             _signal_group(handle.process.pid, signal.SIGKILL if hard else signal.SIGTERM)
 
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
-        """Processes of this campaign on this host, found by the marker in their environment."""
+        """Return processes of this campaign on this host, found by the marker in their environment."""
         found: dict[tuple[str, int], Orphan] = {}
         pids: dict[tuple[str, int], list[int]] = {}
         for pid, marker, manager in _marked_processes():
@@ -153,7 +153,8 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 
 def _marked_processes() -> list[tuple[int, str, str]]:
-    """Process, marker and manager of everything on this host that an attempt of any campaign started."""
+    """Return the process, marker and manager of everything on this host that an attempt of any campaign
+    started."""
     found = []
     key, manager = f"{MARKER}=".encode(), f"{MANAGER}=".encode()
     for entry in os.scandir("/proc"):

@@ -35,7 +35,7 @@ def file_of(launch: Launch) -> Path:
 
 
 def lost_message(launch: Launch) -> str | None:
-    """The words of Slurm's daemon on a message that it lost. They stand at the head of the log."""
+    """Return the words of Slurm's daemon on a message that it lost. They stand at the head of the log."""
     try:
         with open(launch.log, "rb") as file:
             found = _LOST_MESSAGE.search(file.read(4096).decode(errors="replace"))

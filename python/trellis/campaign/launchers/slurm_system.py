@@ -41,7 +41,7 @@ def require_slurm(*programs: str) -> None:
 
 
 def ask(*command: str, timeout: float = 60) -> str:
-    """Standard output of one of Slurm's commands.
+    """Return the standard output of one of Slurm's commands.
 
     Raises
     ------

@@ -76,7 +76,7 @@ class TemplateLauncher(ProcessLauncher):
 
 
 def fill(words: Sequence[str], launch: Launch, placement: Placement) -> list[str]:
-    """Words with their placeholders filled in."""
+    """Return words with their placeholders filled in."""
     places = placement.places
     gpus = sum(len(place.gpus) for place in places)
     path = launch.log.with_name(launch.log.name + ".hosts")
