@@ -67,7 +67,7 @@ def interval(ratios: list[float]) -> tuple[float, float]:
 def compare(
     before: Path, after: Path, what: str, pairs: int, ranks: int, options: list[str]
 ) -> dict[str, list[float]]:
-    """Ratios after over before of each row."""
+    """Return ratios after over before of each row."""
     ratios: dict[str, list[float]] = defaultdict(list)
     for pair in range(pairs):
         order = (before, after) if pair % 2 == 0 else (after, before)

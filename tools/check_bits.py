@@ -54,7 +54,7 @@ _ENVIRONMENT = {
 
 
 def links_digest(path: Path) -> str:
-    """The sha256 of the record `ildg-binary-data` of a LIME file."""
+    """Return the sha256 of the record `ildg-binary-data` of a LIME file."""
     content, at = path.read_bytes(), 0
     while at < len(content):
         length = struct.unpack_from(">Q", content, at + 8)[0]

@@ -43,7 +43,7 @@ class Step:
 
 
 def read_log(text: str) -> list[Step]:
-    """The last entry for each output. Lines are: start ms, end ms, mtime, output, command hash."""
+    """Return the last entry for each output. Lines are: start ms, end ms, mtime, output, command hash."""
     lines = text.splitlines()
     if not lines or not lines[0].startswith("# ninja log v"):
         raise ValueError("not a Ninja log")
@@ -59,7 +59,7 @@ def compiled(steps: list[Step]) -> list[Step]:
 
 
 def readable(output: str) -> str:
-    """src/CMakeFiles/trellis_io.dir/trellis/io/lime.cpp.o -> trellis/io/lime.cpp"""
+    """Turn src/CMakeFiles/trellis_io.dir/trellis/io/lime.cpp.o into trellis/io/lime.cpp."""
     return output.partition(".dir/")[2].removesuffix(".o").removeprefix("__/kernels/") or output
 
 
@@ -69,7 +69,7 @@ def library_wall(steps: list[Step]) -> float:
 
 
 def library_cpu(build_seconds: str) -> float | None:
-    """CPU seconds of the first build of the library, from lines "wall user system TARGET..."."""
+    """Return CPU seconds of the first build of the library, from lines "wall user system TARGET..."."""
     for line in build_seconds.splitlines():
         _, user, system, *targets = line.split()
         if "trellis_python" in targets:

@@ -57,7 +57,8 @@ class Case:
 
 
 def legal_blocks(extent: int, ranks: int = 1) -> list[int]:
-    """The extents of blocks in a direction that `ranks` cut: whole ones on a rank, an even number in all."""
+    """Return the extents of blocks in a direction that `ranks` cut: whole ones on a rank, an even number in
+    all."""
     local = extent // ranks
     return [b for b in range(2, local + 1) if local % b == 0 and extent // b % 2 == 0]
 

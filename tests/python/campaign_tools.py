@@ -48,7 +48,7 @@ def agents(
 
 
 def write(folder: Path, tasks: str, head: str = HEAD) -> Path:
-    """campaign.toml with these [[task]] tables."""
+    """Return campaign.toml with these [[task]] tables."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "campaign.toml"
     path.write_text(head + tasks)
@@ -61,7 +61,7 @@ def run(path: Path, where: Machine | None = None, **options) -> Result:
 
 
 def start(path: Path, where: str, **environment: str) -> subprocess.Popen:
-    """A manager in a process of its own, on a machine given as text."""
+    """Return a manager in a process of its own, on a machine given as text."""
     return subprocess.Popen(
         run_words(path, where),
         stdout=subprocess.PIPE,
@@ -106,7 +106,7 @@ def wait_for(condition, seconds: float = 180.0) -> None:
 
 
 def attempts(folder: Path, name: str = "c") -> list[dict]:
-    """Rows of all managers' attempts, oldest first."""
+    """Return rows of all managers' attempts, oldest first."""
     return attempts_of(folder / "work" / f"{name}.state")
 
 

@@ -67,7 +67,7 @@ class Instance:
     environment: dict[str, str] = field(default_factory=dict)
 
     def flux(self, *words: str) -> str:
-        """Standard output of `flux ...`."""
+        """Return the standard output of `flux ...`."""
         environment = {**os.environ, **self.environment}
         return subprocess.run(
             [self.program, *words], env=environment, capture_output=True, text=True, check=True

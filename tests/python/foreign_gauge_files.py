@@ -13,7 +13,7 @@ Links = NDArray[np.complex128]  #: [t, z, y, x, mu, row, column]
 
 
 def random_links(lattice: Sequence[int], seed: int = 1) -> Links:
-    """SU(3) matrices near one, by Gram-Schmidt."""
+    """Return SU(3) matrices near one, by Gram-Schmidt."""
     rng = np.random.default_rng(seed)
     shape = (*lattice[::-1], 4, 3, 3)
     matrices = np.eye(3) + 0.25 * (rng.normal(size=shape) + 1j * rng.normal(size=shape))
@@ -85,7 +85,7 @@ def checksum_xml(a: int, b: int) -> str:
 
 
 def scidac_xml(U: Links, bits: int) -> tuple[str, str]:
-    """scidac-private-file-xml and scidac-private-record-xml."""
+    """Return scidac-private-file-xml and scidac-private-record-xml."""
     dims = "\n".join(map(str, U.shape[3::-1]))
     return (
         f"<scidacFile><spacetime>4</spacetime><dims>\n{dims} </dims><volfmt>0</volfmt></scidacFile>",
@@ -121,7 +121,7 @@ def nersc(
 
 
 def milc(U: Links, order: str = "<") -> bytes:
-    """MILC version 5."""
+    """Return the bytes of MILC version 5."""
     data = raw(U, 32, order)
     words = np.frombuffer(data, f"{order}u4").astype(np.uint64)
     places = np.arange(len(words), dtype=np.uint64)
@@ -160,7 +160,7 @@ def ddalphaamg(U: Links, order: str = "<") -> bytes:
 
 
 def special_unitary(lattice: Sequence[int], colours: int) -> Links:
-    """Random links of SU(colours)."""
+    """Return random links of SU(colours)."""
     rng = np.random.default_rng(colours)
     shape = (*lattice[::-1], 4, colours, colours)
     Q, _ = np.linalg.qr(rng.normal(size=shape) + 1j * rng.normal(size=shape))

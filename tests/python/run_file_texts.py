@@ -49,7 +49,7 @@ def measurement(*layers: Tables, **tables: Any) -> str:
 
 
 def level(steps: int, *monomials: str, scheme: str = "omelyan2") -> dict[str, Any]:
-    """A table of [[integrator]]."""
+    """Return a table of [[integrator]]."""
     return {"scheme": scheme, "steps": steps, "monomials": list(monomials or ["gauge"])}
 
 

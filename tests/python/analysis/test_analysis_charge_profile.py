@@ -31,7 +31,7 @@ def fitted(
 
 
 def on_a_grid(p: ProfileInput) -> tuple[float, float]:
-    """Median and half width of g_A: at each gap all other parameters by scipy's least squares."""
+    """Return the median and half width of g_A: at each gap all other parameters by scipy's least squares."""
     L_W = np.linalg.cholesky(p.weights)
     length = len(p.model.t)
     ratio, ratio_width = p.amplitude_ratio_prior

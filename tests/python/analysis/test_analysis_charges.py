@@ -162,7 +162,7 @@ def test_fits_that_do_not_describe_the_data_have_stretched_errors() -> None:
 
 
 def third_state(count: int, seed: int, gap: float, size: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The ensemble with another excited state in C and N."""
+    """Return the ensemble with another excited state in C and N."""
     two_point, numerators = ensemble(count, seed)
     t = np.arange(EXTENT)
     more = size * np.exp(-(ENERGY + gap) * t)
@@ -607,7 +607,7 @@ def test_a_window_of_all_the_weight_has_the_errors_of_the_average() -> None:
 
 
 def band_colours(figure: Figure) -> dict[str, str]:
-    """Label of each panel with a charge -> colour of its band, in the order of the panels."""
+    """Return the label of each panel with a charge -> colour of its band, in the order of the panels."""
     return {
         axes.get_ylabel()[: axes.get_ylabel().index("}")]: next(
             (to_hex(patch.get_facecolor()) for patch in axes.patches), "none"

@@ -116,7 +116,7 @@ def test_every_current_is_fitted_or_has_a_reason() -> None:
 
 
 def autoregressive(rng: np.random.Generator, shape: tuple[int, int], tau: float) -> np.ndarray:
-    """Normal noise with the autocorrelation exp(-n / tau) along the first axis."""
+    """Return normal noise with the autocorrelation exp(-n / tau) along the first axis."""
     noise, rho = rng.standard_normal(shape), np.exp(-1 / tau)
     for k in range(1, len(noise)):
         noise[k] = rho * noise[k - 1] + np.sqrt(1 - rho**2) * noise[k]

@@ -36,7 +36,7 @@ Separated = dict[str, dict[int, np.ndarray]]
 
 
 def exact(current: str, sink: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """C(t) and C3(t, tau) at all times; `sink`: factor on the excited state's amplitude there."""
+    """Return C(t) and C3(t, tau) at all times; `sink`: factor on the excited state's amplitude there."""
     t = np.arange(EXTENT)
     source = np.sqrt(AMPLITUDES)
     at_sink = source * [1.0, sink]
@@ -49,7 +49,7 @@ def exact(current: str, sink: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ensemble(count: int, seed: int, sink: float = 1.0) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """C and C3 [configuration, t, tau]; noise as in test_analysis_charges, correlated in tau too.
+    """Return C and C3 [configuration, t, tau]; noise as in test_analysis_charges, correlated in tau too.
 
     With contact terms at the source and the sink: the sum over tau is N of the Feynman-Hellmann method.
     """

@@ -30,7 +30,7 @@ class Lattice:
     tau_exp: float = 0.0
 
     def exact(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """C and N of both currents."""
+        """Return C and N of both currents."""
         t = np.arange(self.extent)
         source = np.array([1.0, np.sqrt(abs(self.ratio))])
         sink = source * [1.0, np.sign(self.ratio)]

@@ -267,7 +267,7 @@ def test_quarks_that_differ_in_one_parameter(
 
 
 def with_currents(folder: Path, count: int, change: Callable[[str, np.ndarray], np.ndarray]) -> Path:
-    """A nucleon, its Feynman-Hellmann and three-point functions and the midpoint of domain walls."""
+    """Return a nucleon, its Feynman-Hellmann and three-point functions and the midpoint of domain walls."""
     rng = np.random.default_rng(6)
     times = np.arange(16)
     C = np.exp(-0.5 * times) * (1 + 0.02 * rng.standard_normal((count, 16)))

@@ -308,6 +308,6 @@ def import_directory(root: Path, file: Path) -> None:
 
 
 def import_and_run(folder: Path) -> dict[str, int]:
-    """Numbers of tasks by state."""
+    """Return numbers of tasks by state."""
     import_directory(folder / "queue", folder / "c.toml")
     return run(folder / "c.toml", machine(nodes=2, cpus=4)).counts

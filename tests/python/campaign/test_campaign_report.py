@@ -254,7 +254,7 @@ def test_page_in_a_browser(campaign, tmp_path):
 
 
 def pixels(path: Path) -> dict[tuple[int, int, int], int]:
-    """Colours of a picture and how often they occur."""
+    """Return colours of a picture and how often they occur."""
     image = (255 * matplotlib.image.imread(path)[:, :, :3]).round().astype(int).reshape(-1, 3)
     unique, counts = np.unique(image, axis=0, return_counts=True)
     return {tuple(int(v) for v in colour): int(count) for colour, count in zip(unique, counts, strict=True)}

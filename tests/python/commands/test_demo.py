@@ -419,7 +419,8 @@ def test_headline(finished: Path) -> None:
 
 
 def shrunk_correlation(influence: np.ndarray, factor: float) -> np.ndarray:
-    """(1 - lambda) r + lambda 1, lambda = factor sum Var(r_ij) / sum r_ij^2 (Schaefer and Strimmer, 2005)."""
+    """Return (1 - lambda) r + lambda 1, lambda = factor sum Var(r_ij) / sum r_ij^2 (Schaefer and Strimmer,
+    2005)."""
     n, points = influence.shape
     x = influence / influence.std(axis=0, ddof=1)
     variance = squares = 0.0
@@ -434,7 +435,7 @@ def shrunk_correlation(influence: np.ndarray, factor: float) -> np.ndarray:
 
 
 def one_state_charges(values: dict[str, np.ndarray], window: dict, factor: float) -> dict[str, float]:
-    """A0 exp(-E0 t) and A0 exp(-E0 t) (g t + c) fitted to C and N again, by another minimiser.
+    """Return a0 exp(-E0 t) and A0 exp(-E0 t) (g t + c) fitted to C and N again, by another minimiser.
 
     Few configurations: shrunk correlations of C, N/C at the first time and every g_eff, to first order around
     the data. `factor`: 2 tau_int of the data.

@@ -28,7 +28,7 @@ TRACES: dict[str, dict[str, list]] = json.loads((WRITTEN / "traces.json").read_t
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The sha256 of the links of each configuration and of each dataset of physics, cut to 16 digits.
+    """Return the sha256 of the links of each configuration and of each dataset of physics, cut to 16 digits.
 
     Seconds and counts of flops and bytes are no physics.
     """

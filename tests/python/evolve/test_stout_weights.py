@@ -22,7 +22,7 @@ def U() -> tr.GaugeField:
 
 
 def smeared(links: np.ndarray, rho: list[list[float]]) -> np.ndarray:
-    """exp(TA(C U^dagger)) U (Morningstar and Peardon), matrix by matrix; links [t, z, y, x, mu]."""
+    """Return exp(TA(C U^dagger)) U (Morningstar and Peardon), matrix by matrix; links [t, z, y, x, mu]."""
 
     def shifted(field: np.ndarray, mu: int, by: int) -> np.ndarray:
         return np.roll(field, -by, axis=3 - mu)

@@ -75,7 +75,7 @@ finally:
 
 
 def peak_and_statement(folder: Path, text: str) -> tuple[float, float]:
-    """MiB, of one process."""
+    """Return the MiB of one process."""
     write_run_file(folder, text)
     found = subprocess.run(
         [sys.executable, "-c", PROGRAM, "generate", "run.toml"],

@@ -41,7 +41,7 @@ directory = "glass"
 
 
 def content(folder: Path) -> dict[str, np.ndarray]:
-    """The tables, and the spins of the last checkpoint."""
+    """Return the tables, and the spins of the last checkpoint."""
     found = {}
     last = sorted(folder.glob("checkpoint.*.h5"))[-1]
     for path in (folder / "glass.h5", last):

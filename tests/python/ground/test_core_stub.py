@@ -18,7 +18,7 @@ ARRAY = "NDArray[np.complex128]"
 
 
 def compiled_members(name: str) -> dict[str, tuple[list[str], str]]:
-    """Parameters and the type returned, from nanobind's signatures."""
+    """Return parameters and the type returned, from nanobind's signatures."""
     found = {}
     for key, member in vars(getattr(load(), name)).items():
         function = member.fget if isinstance(member, property) else member

@@ -45,7 +45,7 @@ def solved(kind: str, U: tr.GaugeField) -> tuple:
 
 
 def in_background(kind: str, U: tr.GaugeField, theta: np.ndarray, mu: int) -> np.ndarray:
-    """C(p, t) with U_mu(x) exp(i theta(x))."""
+    """Return C(p, t) with U_mu(x) exp(i theta(x))."""
     links = U.to_numpy().copy()
     links[..., mu, :, :] *= np.exp(1j * theta)[..., None, None]
     _, S = solved(kind, tr.GaugeField.from_numpy(links, check=False))

@@ -21,7 +21,7 @@ GAMMAS["gamma5"] = GAMMA[0] @ GAMMA[1] @ GAMMA[2] @ GAMMA[3]
 
 
 def sign(channel: str, x: NDArray, y: NDArray, z: NDArray) -> NDArray:
-    """The table of doc/operators/staggered_mesons.md."""
+    """Return the table of doc/operators/staggered_mesons.md."""
     exponents = {
         "pion_5": 0 * x,
         "pion_t5": x + y + z,
@@ -38,7 +38,7 @@ def sign(channel: str, x: NDArray, y: NDArray, z: NDArray) -> NDArray:
 def contracted(
     S: NDArray, T: NDArray, at: tuple[int, ...], channel: str, n: tuple[int, ...]
 ) -> NDArray[np.complex128]:
-    """C(p, t) by NumPy from arrays [t, z, y, x, sink, source]."""
+    """Return C(p, t) by NumPy from arrays [t, z, y, x, sink, source]."""
     extents = S.shape[3::-1]
     x, y, z = (c - c0 for c, c0 in zip(np.meshgrid(*map(np.arange, extents[:3])), at, strict=False))
     x, y, z = (np.transpose(c, (2, 0, 1)) for c in (x, y, z))  # meshgrid has [y, x, z]
@@ -77,7 +77,8 @@ def test_every_channel_equals_numpy():
 
 
 def free_propagator(extents: tuple[int, ...], mass: float) -> NDArray[np.float64]:
-    """M^-1(x, 0) of one colour, unit links: (m - D) G, G = (m^2 + sum sin^2 p)^-1 by a sum over momenta."""
+    """Return M^-1(x, 0) of one colour, unit links: (m - D) G, G = (m^2 + sum sin^2 p)^-1 by a sum over
+    momenta."""
     Lx, Ly, Lz, Lt = extents
     p = [2 * np.pi * np.arange(L) / L for L in (Lx, Ly, Lz)] + [np.pi * (2 * np.arange(Lt) + 1) / Lt]
     pt, pz, py, px = np.meshgrid(*p[::-1], indexing="ij")
@@ -113,7 +114,7 @@ def test_free_quarks():
 
 
 def phase_of(spin: str, corner: tuple[int, ...]) -> float:
-    """The sign of chibar chi at a corner of the cube of 2^4 sites in psibar (Gamma x Gamma) psi.
+    """Return the sign of chibar chi at a corner of the cube of 2^4 sites in psibar (Gamma x Gamma) psi.
 
     psi = sum_A Gamma_A chi_A / 8 with Gamma_A = gamma_x^A_x gamma_y^A_y gamma_z^A_z gamma_t^A_t, so that the
     bilinear has tr(Gamma_A^dagger Gamma Gamma_B Gamma^dagger) between corners A and B.

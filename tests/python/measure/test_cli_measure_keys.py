@@ -204,7 +204,7 @@ def test_baryons_of_negative_parity(folder: Path, U: tr.GaugeField) -> None:
 
 
 def with_phases(U: tr.GaugeField, angles: tuple[float, ...]) -> tr.GaugeField:
-    """Links times exp(i angle) on the last slice of each direction."""
+    """Return links times exp(i angle) on the last slice of each direction."""
     links = U.to_numpy()  # [t, z, y, x, mu, row, column]
     for mu, angle in enumerate(angles):
         last = [slice(None)] * 5

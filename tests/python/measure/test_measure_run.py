@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def correlators(folder: Path) -> dict[str, bytes]:
-    """The bits of all correlators of a folder's results."""
+    """Return the bits of all correlators of a folder's results."""
     found = {}
     for path in sorted(folder.glob("correlators.*.h5")):
         with h5py.File(path) as file:

@@ -32,7 +32,7 @@ GROUPS = ("correlators", "condensates", "observables", "solves")
 
 
 def content(folder: Path, *groups: str) -> dict[str, bytes]:
-    """The datasets of the first result."""
+    """Return the datasets of the first result."""
     with h5py.File(folder / "correlators.000001.h5") as file:
         names = [f"{group}/{name}" for group in groups or GROUPS for name in file.get(group, [])]
         return {name: file[name][()].tobytes() for name in names}

@@ -452,7 +452,7 @@ def test_openqcd_with_a_third_quark() -> None:
 
 
 def actions(text: str, mu: str, *, kappa: str = "0.13625", levels: str = "") -> str:
-    """The openQCD input with these actions, "ACG; ACF_TM1 1; ACF_TM2 0 1": kinds and places in mu.
+    """Return the openQCD input with these actions, "ACG; ACF_TM1 1; ACF_TM2 0 1": kinds and places in mu.
 
     All forces are on level 0, unless `levels` has those of each: "0; 1 2".
     """

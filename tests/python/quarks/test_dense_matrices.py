@@ -37,7 +37,7 @@ def small() -> tr.GaugeField:
 
 
 def momenta(boundary: tuple[complex, ...]) -> NDArray[np.float64]:
-    """[4, momentum], with the boundary phases."""
+    """Return [4, momentum], with the boundary phases."""
     one = [(2 * np.pi * np.arange(L) + np.angle(z)) / L for L, z in zip(EXTENTS, boundary, strict=True)]
     return np.array(list(itertools.product(*one))).T
 

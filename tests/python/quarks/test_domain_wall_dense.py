@@ -54,7 +54,7 @@ CASES = [
 
 
 def ratio(anisotropy: dict[str, float]) -> float:
-    """nu / xi0"""
+    """Return nu / xi0"""
     return anisotropy.get("nu", 1.0) / anisotropy.get("xi0", 1.0)
 
 
@@ -95,7 +95,7 @@ def test_propagator_is_that_of_the_dense_matrix(case: tuple) -> None:
         return (1 - P_plus) * psi[0] + P_plus * psi[Ls - 1], middle
 
     def columns(S: tr.Propagator) -> np.ndarray:
-        """[site spin colour, source spin colour]"""
+        """Return [site spin colour, source spin colour]"""
         return S.to_numpy().transpose(0, 1, 2, 3, 4, 6, 5, 7).reshape(n, 12)
 
     point = np.zeros((n, 12))

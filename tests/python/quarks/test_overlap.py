@@ -20,7 +20,8 @@ def tanh_of_artanh(h: NDArray[np.float64], Ls: int) -> NDArray[np.float64]:
 
 
 def rational_sign(h: NDArray[np.float64], omega: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """(1 - r) / (1 + r), r = prod (1 - omega_s h) / (1 + omega_s h): b_s - c_s = 1, b_s + c_s = 2 omega_s."""
+    """Return (1 - r) / (1 + r), r = prod (1 - omega_s h) / (1 + omega_s h): b_s - c_s = 1, b_s + c_s = 2
+    omega_s."""
     plus, minus = (np.prod(1 + sign * h[:, None] * omega, axis=1) for sign in (1, -1))
     return (plus - minus) / (plus + minus)
 

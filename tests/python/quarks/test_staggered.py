@@ -21,7 +21,8 @@ def vector(seed: int) -> np.ndarray:
 
 
 def naive(U: tr.GaugeField, psi: np.ndarray, mass: float, mu: float, k: int) -> np.ndarray:
-    """M psi by NumPy: arrays [t, z, y, x], directions x, y, z, t = axes 3, 2, 1, 0; flux k in (x, y)."""
+    """Return M psi by NumPy: arrays [t, z, y, x], directions x, y, z, t = axes 3, 2, 1, 0; flux k in (x,
+    y)."""
     t, z, y, x = np.meshgrid(*[np.arange(4)] * 4, indexing="ij")
     links = U.to_numpy()
     theta = [0 * x * 1.0, np.pi * x, np.pi * (x + y), np.pi * (x + y + z) + np.pi * mu / 4]

@@ -33,7 +33,7 @@ def even_point(U: tr.GaugeField) -> tr.Source:
 
 
 def solution(M: NDArray, source: tr.Source) -> NDArray:
-    """M^-1 source by NumPy, [t, z, y, x, colour, column]."""
+    """Return M^-1 source by NumPy, [t, z, y, x, colour, column]."""
     from trellis.ground.compiled_core import load
 
     b = load().source_to_numpy(source._core)
@@ -189,7 +189,7 @@ def test_files_of_the_other_kind_are_named(U, S, tmp_path):
 
 
 def records(path: Path) -> list[tuple[str, bytes]]:
-    """Types and contents of a LIME file."""
+    """Return types and contents of a LIME file."""
     data, found = path.read_bytes(), []
     while data:
         _, _, _, length, kind = struct.unpack(">IHHQ128s", data[:144])

@@ -18,12 +18,12 @@ def U() -> tr.GaugeField:
 
 
 def numbers(source: tr.Source) -> NDArray[np.complex128]:
-    """[t, z, y, x, colour, column]"""
+    """Return [t, z, y, x, colour, column]"""
     return load().source_to_numpy(source._core)
 
 
 def coordinates(extents: tuple[int, ...]) -> list[NDArray]:
-    """x, y, z, t of every site, arrays [t, z, y, x]."""
+    """Return x, y, z, t of every site, arrays [t, z, y, x]."""
     return np.meshgrid(*[np.arange(n) for n in extents[::-1]], indexing="ij")[::-1]
 
 
@@ -73,7 +73,7 @@ def test_noise_has_one_number_a_site(U):
 
 
 def two_hops(U: NDArray, psi: NDArray, a: float) -> NDArray:
-    """(1 - 6 a) psi + a (sum of the six hops over two sites), by NumPy."""
+    """Return (1 - 6 a) psi + a (sum of the six hops over two sites), by NumPy."""
     out = (1 - 6 * a) * psi
     for mu, axis in enumerate((3, 2, 1)):
         V = U[..., mu, :, :] @ np.roll(U[..., mu, :, :], -1, axis)

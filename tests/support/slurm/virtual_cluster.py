@@ -192,7 +192,7 @@ class VirtualCluster:
         daemon.wait()
 
     def daemon(self, name: str) -> int:
-        """Process number of a node's daemon."""
+        """Return the process number of a node's daemon."""
         return self._daemons[name].pid
 
     def idle_nodes(self) -> list[str]:
@@ -200,7 +200,7 @@ class VirtualCluster:
         return self.output("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()
 
     def node_state(self, name: str) -> str:
-        """Slurm's word for the node's state, e.g. ``idle``, ``mixed``, ``down*``."""
+        """Return Slurm's word for the node's state, e.g. ``idle``, ``mixed``, ``down*``."""
         return self.output("sinfo", "-h", "-N", "-n", name, "-o", "%T")
 
     def resume_drained_nodes(self) -> None:
@@ -224,7 +224,7 @@ class VirtualCluster:
         )
 
     def output(self, *command: str, check: bool = True) -> str:
-        """Standard output of a command, without the blanks around it."""
+        """Return the standard output of a command, without the blanks around it."""
         return self.call(*command, check=check).stdout.strip()
 
     # ------------------------------------------------------------------ inside
