@@ -1,4 +1,4 @@
-"""From measured correlators to masses with errors.
+"""Measured correlators become masses with errors here.
 
 >>> from trellis.analysis import analyze
 >>> results = analyze("measurements/", output="analysis/")          # doctest: +SKIP

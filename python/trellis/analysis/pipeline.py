@@ -1,4 +1,4 @@
-"""analyze(): from measurement files to results.json, plots and report.html."""
+"""analyze() makes results.json, plots and report.html of measurement files."""
 
 from __future__ import annotations
 

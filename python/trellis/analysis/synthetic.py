@@ -20,7 +20,7 @@ from .readers.hdf5_files import open_hdf5
 
 @dataclass(frozen=True)
 class SyntheticParticle:
-    """A known spectrum.
+    """This is a known spectrum.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Campaigns: thousands of dependent tasks on the nodes of an allocation, without idle nodes.
+"""A campaign runs thousands of dependent tasks on the nodes of an allocation, without idle nodes.
 
 :mod:`.model` has the words (machine, task, placement), :mod:`.files` reads them from TOML, :mod:`.planner`
 decides what runs where and when, :mod:`.simulator` runs the planner on a simulated machine and

@@ -108,7 +108,7 @@ def _entries(shard: Path) -> Iterator[tuple[str, int, str, str]]:
 
 
 class Claims:
-    """The claims of a campaign, seen by one manager (or by a reader, who claims nothing)."""
+    """These are the claims of a campaign, seen by one manager (or by a reader, who claims nothing)."""
 
     #: Managers of this process that have ended: a full disk may have kept them from writing it.
     ended_here: ClassVar[set[str]] = set()

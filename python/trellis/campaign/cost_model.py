@@ -13,7 +13,7 @@ from .model import Task
 
 
 class CostModel:
-    """Durations by group and alternative."""
+    """It has durations by group and alternative."""
 
     def __init__(self) -> None:
         self.sums: dict[tuple[str, int], tuple[float, int]] = {}

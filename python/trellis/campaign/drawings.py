@@ -1,4 +1,4 @@
-"""Drawings of the campaign report: SVG texts with nothing outside themselves."""
+"""This module has drawings of the campaign report: SVG texts with nothing outside themselves."""
 
 from __future__ import annotations
 

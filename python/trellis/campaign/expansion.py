@@ -1,4 +1,4 @@
-"""Task tables expanded over their parameters."""
+"""Task tables are expanded here over their parameters."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class _Names:
 
 
 class _Maker:
-    """The tasks of one table."""
+    """These are the tasks of one table."""
 
     def __init__(self, table: TaskTable, variables: Mapping[str, Any], folder: Path, where: str) -> None:
         self.table, self.folder = table, folder

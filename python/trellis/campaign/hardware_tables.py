@@ -29,7 +29,7 @@ def _known_precisions(peaks: dict[str, float]) -> dict[str, float]:
 
 
 class ConstantTable(Table):
-    """A constant of the model, with its error and its data."""
+    """This is a constant of the model, with its error and its data."""
 
     value: float = Field(description="The value, in the unit that the key's name ends in.")
     error: float | None = Field(default=None, ge=0, description="Its standard error; default: not known.")

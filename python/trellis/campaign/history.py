@@ -34,7 +34,8 @@ CAUSES = (
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """One attempt; times in seconds since the first record. `places`: (node, cores, GPUs, share).
+    """This is one attempt, with times in seconds since the first record. `places`: (node, cores, GPUs,
+    share).
 
     `outcome` is that of the records, or ``lost``: it had not ended when its manager was killed.
     """

@@ -12,7 +12,7 @@ from .outputs import checksum
 
 
 class Inputs:
-    """Facts about inputs. A file is hashed once, and again when its size or time of change differ.
+    """It keeps facts about inputs. A file is hashed once, and again when its size or time of change differ.
 
     Parameters
     ----------

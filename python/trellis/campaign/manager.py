@@ -42,7 +42,7 @@ class Result:
 
 
 class Manager:
-    """One manager of a campaign on one machine.
+    """This is one manager of a campaign on one machine.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class MetaqTask:
-    """A script of a METAQ directory.
+    """This is a script of a METAQ directory.
 
     Attributes
     ----------

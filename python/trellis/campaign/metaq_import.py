@@ -1,4 +1,5 @@
-"""A campaign file from a METAQ directory: one task per script, in METAQ's order of preference."""
+"""This module makes a campaign file from a METAQ directory: one task per script, in METAQ's order of
+preference."""
 
 from __future__ import annotations
 

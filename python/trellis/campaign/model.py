@@ -44,7 +44,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node.
+    """This is a node.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class StartUp:
-    """The simulator's costs of starting.
+    """These are the simulator's costs of starting.
 
     Lumps launch in `lump_seconds` +- `lump_spread` (normal), a fraction comes `late_seconds` later, and each
     task costs `step_seconds` before its program runs.
@@ -226,7 +226,7 @@ class Retries:
 
 @dataclass(slots=True)
 class Task:
-    """One task of the expanded graph.
+    """This is one task of the expanded graph.
 
     Attributes
     ----------
@@ -332,7 +332,7 @@ class Placement:
 
 @dataclass(slots=True)
 class Campaign:
-    """An expanded campaign file.
+    """This is an expanded campaign file.
 
     Attributes
     ----------

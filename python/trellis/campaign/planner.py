@@ -59,7 +59,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A decision of the planner."""
+    """This is a decision of the planner."""
 
     task: str
     placement: Placement

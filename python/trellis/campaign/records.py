@@ -1,4 +1,4 @@
-"""The history of a campaign: one SQLite file per manager, written by it alone.
+"""The history of a campaign is one SQLite file per manager, written by it alone.
 
 File locks fail on parallel file systems, so none are taken: only its manager writes a file, and readers work
 on a copy. The history decides nothing (outputs and claims do). Of a manager that was killed, the last quarter
@@ -43,7 +43,7 @@ _TABLES = [f"{table};" for table in SCHEMA.split(";") if table.strip()]
 
 
 class Records:
-    """The file of one manager.
+    """This is the file of one manager.
 
     Parameters
     ----------

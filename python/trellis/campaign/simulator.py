@@ -1,4 +1,4 @@
-"""A campaign on a simulated machine: the same planner, and events instead of processes.
+"""A campaign runs on a simulated machine: it has the same planner, and events instead of processes.
 
 Durations are the estimates times a log-normal factor of mean 1 with the task's `spread`. Lumps join when
 their launch is over, a fraction of them late; whatever runs on a bad node fails there after a few seconds,
@@ -26,7 +26,7 @@ BAD_NODE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One simulated attempt."""
+    """This is one simulated attempt."""
 
     task: str
     placement: Placement
@@ -37,7 +37,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a simulation.
+    """This is the outcome of a simulation.
 
     Attributes
     ----------

@@ -284,7 +284,7 @@ class TaskTable(RequestTable):
 
 
 class CampaignFile(Table):
-    """A campaign: its tasks and what they depend on."""
+    """This is a campaign: its tasks and what they depend on."""
 
     campaign: CampaignTable
     variables: dict[str, Any] = Field(

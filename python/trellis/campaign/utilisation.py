@@ -1,4 +1,4 @@
-"""Idle fractions and the like, of simulated and of real attempts."""
+"""This module has idle fractions and the like, of simulated and of real attempts."""
 
 from __future__ import annotations
 

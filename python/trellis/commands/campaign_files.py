@@ -1,4 +1,4 @@
-"""trellis campaign report, import-metaq, submit."""
+"""This module runs trellis campaign report, import-metaq, submit."""
 
 from __future__ import annotations
 

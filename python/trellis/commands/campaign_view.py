@@ -1,4 +1,4 @@
-"""The view of a running campaign on a terminal: groups of tasks, running tasks, and its last words."""
+"""The view of a running campaign on a terminal shows groups of tasks, running tasks, and its last words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_RUNNING = 12
 
 
 class CampaignView:
-    """A live view on a terminal, a line for each finished group elsewhere; nothing with --json.
+    """It shows a live view on a terminal, a line for each finished group elsewhere; nothing with --json.
 
     `results` are further words for the line of a group: what there is to look at once it is done.
     """

@@ -1,4 +1,4 @@
-"""The command line. Each command is a thin layer over a function of trellis.commands."""
+"""This is the command line. Each command is a thin layer over a function of trellis.commands."""
 
 from __future__ import annotations
 

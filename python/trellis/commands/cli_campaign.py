@@ -1,4 +1,4 @@
-"""The commands `trellis campaign ...`."""
+"""This module has the commands `trellis campaign ...`."""
 
 from __future__ import annotations
 

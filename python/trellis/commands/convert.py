@@ -1,4 +1,4 @@
-"""trellis convert."""
+"""This module runs trellis convert."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo as a campaign: chains of gauge fields and correlators side by side, and their analyses."""
+"""The demo is a campaign: chains of gauge fields and correlators side by side, and their analyses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """An analysis of the correlators of some chains.
+    """This is an analysis of the correlators of some chains.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""trellis generate: gauge configurations, checkpointed, resumable bit for bit."""
+"""trellis generate makes gauge configurations, which are checkpointed and resumable bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""trellis glass: Heisenberg spin glasses, checkpointed, resumable bit for bit."""
+"""trellis glass simulates Heisenberg spin glasses, which are checkpointed and resumable bit for bit."""
 
 from __future__ import annotations
 

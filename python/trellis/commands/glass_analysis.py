@@ -1,4 +1,4 @@
-"""trellis analyze for the results of trellis glass."""
+"""This module runs trellis analyze for the results of trellis glass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""trellis info."""
+"""This module runs trellis info."""
 
 from __future__ import annotations
 

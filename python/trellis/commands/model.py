@@ -1,4 +1,4 @@
-"""trellis model: published figures, forecasts, choices, plans and comparisons by the scaling model."""
+"""trellis model prints published figures, forecasts, choices, plans and comparisons by the scaling model."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class _PaceColumn(ProgressColumn):
 
 
 class Output:
-    """Standard output of a command.
+    """This is the standard output of a command.
 
     Parameters
     ----------

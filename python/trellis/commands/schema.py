@@ -1,4 +1,4 @@
-"""trellis schema: the keys of each kind of file, with their meaning and defaults, as JSON schema."""
+"""trellis schema prints the keys of each kind of file, with their meaning and defaults, as JSON schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..ground.nearest_word import did_you_mean
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file.
+    """This is a kind of file.
 
     Attributes
     ----------

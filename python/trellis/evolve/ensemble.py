@@ -39,7 +39,7 @@ _BETWEEN_WRITES, _WRITES_SHARE = 30.0, 20.0
 
 @dataclass(frozen=True)
 class State:
-    """A complete state on disk."""
+    """This is a complete state on disk."""
 
     kind: str
     sweep: int
@@ -167,7 +167,7 @@ def _read_record(state: State) -> dict[str, Any] | str:
 
 
 class Stream:
-    """Observables after every sweep, kept in memory and written to stream.h5 as a whole.
+    """It has the observables after every sweep, kept in memory and written to stream.h5 as a whole.
 
     Beside the observables (group /observables) there may be /work: PART.flops and PART.bytes (of all ranks),
     and PART.roof_seconds, what the machine that did it would take if nothing but its peak or its memory

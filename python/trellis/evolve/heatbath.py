@@ -1,4 +1,4 @@
-"""Pure-gauge generation: Cabibbo-Marinari heat bath and over-relaxation."""
+"""Pure-gauge generation has the Cabibbo-Marinari heat bath and over-relaxation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hybrid Monte Carlo: monomials, nested integrators, trajectories."""
+"""This module has hybrid Monte Carlo: monomials, nested integrators, trajectories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Monomial(NotCopied):
-    """One term of the Hamiltonian; made by :func:`gauge_monomial` and :func:`hamiltonian`."""
+    """This is one term of the Hamiltonian; made by :func:`gauge_monomial` and :func:`hamiltonian`."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
@@ -129,7 +129,7 @@ def gauge_monomial(
 
 @dataclass(frozen=True)
 class Level:
-    """One time scale of an integrator.
+    """This is one time scale of an integrator.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Level:
 
 
 class HMC(NotCopied):
-    """A Markov chain of trajectories.
+    """This is a Markov chain of trajectories.
 
     The links after a trajectory depend on the links before, the parameters, and (seed, stream, number), and
     on nothing else: not on ranks, threads or interruptions.

@@ -1,4 +1,4 @@
-"""Rational approximations of powers, near the best in the relative error, to any order.
+"""This module has rational approximations of powers, near the best in the relative error, to any order.
 
     r(x) = constant + sum_k residues[k] / (x + shifts[k])  ~  x^exponent   on [low, high],  shifts > 0,
 

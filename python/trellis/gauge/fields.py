@@ -1,4 +1,4 @@
-"""Gauge fields: their links, loops and smearing."""
+"""This module has gauge fields: their links, loops and smearing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_VIOLATION = 1e-6
 
 
 class GaugeField(NotPickled):
-    """Links U_mu(x), double precision.
+    """It has links U_mu(x), double precision.
 
     Made by :func:`read_gauge_field`, :func:`cold`, :func:`hot`, :func:`weak_field`, :func:`quenched` or
     :meth:`from_numpy`. ``np.asarray(U)`` is :meth:`to_numpy`, ``copy.copy(U)`` is :meth:`copy`.

@@ -1,4 +1,4 @@
-"""The gradient flow of a gauge field."""
+"""This is the gradient flow of a gauge field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""trellis generate: chains of gauge fields by heat bath or by trajectories, saved and continued."""
+"""trellis generate makes chains of gauge fields by heat bath or by trajectories, which are saved and
+continued."""
 
 from ..runs.reporting import Step
 from .application import propose_steps, run

@@ -124,7 +124,7 @@ class TrajectoriesResult(GenerationResult):
 
 @dataclass(frozen=True)
 class LevelProposal:
-    """Proposal for one level of the integrator.
+    """This is the proposal for one level of the integrator.
 
     Attributes
     ----------

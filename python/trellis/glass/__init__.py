@@ -1,4 +1,4 @@
-"""Spin glasses: `trellis glass` from Python (doc/glass.md)."""
+"""This module has spin glasses: `trellis glass` from Python (doc/glass.md)."""
 
 from .application import run
 from .result import GlassResult

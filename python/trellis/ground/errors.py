@@ -1,4 +1,5 @@
-"""Exceptions of trellis. The compiled part raises these too; importing this module does not load it."""
+"""These are the exceptions of trellis. The compiled part raises these too; importing this module does not
+load it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Ranks. Under mpirun every rank runs the same Python program; nothing here needs mpi4py."""
+"""This module knows the ranks. Under mpirun every rank runs the same Python program; nothing here needs
+mpi4py."""
 
 from __future__ import annotations
 

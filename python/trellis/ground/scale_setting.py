@@ -1,4 +1,5 @@
-"""t0 and w0 of one history of the gradient flow. NumPy only: analysis and the compiled core both use it."""
+"""This module has t0 and w0 of one history of the gradient flow. NumPy only: analysis and the compiled core
+both use it."""
 
 from __future__ import annotations
 

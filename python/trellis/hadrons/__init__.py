@@ -1,1 +1,1 @@
-"""Hadrons: two-point and three-point functions, and currents in them."""
+"""This module has hadrons: two-point and three-point functions, and currents in them."""

@@ -20,7 +20,8 @@ from .feynman_hellmann import DIRECTIONS, require_conserved, require_fields
 
 @dataclass(frozen=True)
 class ConservedCurrent:
-    """A conserved current among those of :func:`three_point`, as in :func:`conserved_current_propagator`.
+    """This is a conserved current among those of :func:`three_point`, as in
+    :func:`conserved_current_propagator`.
 
     Parameters
     ----------

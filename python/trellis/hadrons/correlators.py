@@ -1,4 +1,4 @@
-"""Hadron two-point functions, doc/conventions.md "Correlators"."""
+"""This module has hadron two-point functions, doc/conventions.md "Correlators"."""
 
 from __future__ import annotations
 

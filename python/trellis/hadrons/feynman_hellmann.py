@@ -1,4 +1,4 @@
-"""Feynman-Hellmann propagators and nucleon correlators, doc/conventions.md "Correlators"."""
+"""This module has Feynman-Hellmann propagators and nucleon correlators, doc/conventions.md "Correlators"."""
 
 from __future__ import annotations
 

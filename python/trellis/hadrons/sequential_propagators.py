@@ -1,4 +1,4 @@
-"""Nucleon three-point functions with a fixed sink (doc/operators/feynman_hellmann.md)."""
+"""This module has nucleon three-point functions with a fixed sink (doc/operators/feynman_hellmann.md)."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def three_point(
 
 @dataclass(frozen=True)
 class QuarkLine:
-    """A flavour of a three-point function.
+    """This is a flavour of a three-point function.
 
     Attributes
     ----------

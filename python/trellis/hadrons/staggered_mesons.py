@@ -1,4 +1,5 @@
-"""Mesons of staggered quarks: the eight local operators (doc/operators/staggered_mesons.md)."""
+"""This module has mesons of staggered quarks: the eight local operators
+(doc/operators/staggered_mesons.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from .correlators import ZERO_MOMENTUM
 
 @dataclass(frozen=True)
 class StaggeredChannel:
-    """A local meson of staggered quarks.
+    """This is a local meson of staggered quarks.
 
     Attributes
     ----------

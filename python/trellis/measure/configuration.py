@@ -16,7 +16,7 @@ MeasuredSource: TypeAlias = tuple[dict[str, NDArray], list[SolveReport], list[bo
 
 @dataclass(frozen=True)
 class ConfigurationInHand:
-    """A configuration and its links.
+    """This is a configuration and its links.
 
     Attributes
     ----------

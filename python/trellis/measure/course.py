@@ -1,4 +1,5 @@
-"""The course of a measurement: configuration by configuration, saved after each source, and continued."""
+"""The course of a measurement goes configuration by configuration, is saved after each source, and
+continued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nucleon correlators with a current in a measurement: Feynman-Hellmann, and fixed sinks."""
+"""This module has nucleon correlators with a current in a measurement: Feynman-Hellmann, and fixed sinks."""
 
 from __future__ import annotations
 

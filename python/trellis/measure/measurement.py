@@ -1,4 +1,4 @@
-"""Configurations -> propagators -> correlators.NNNNNN.h5, one file per configuration."""
+"""Configurations give propagators, and these correlators.NNNNNN.h5, one file per configuration."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def set_up(table: MultigridTable, M: WilsonClover, *, sources: int) -> Multigrid
 
 @dataclass(frozen=True)
 class ConfigurationMultigrid:
-    """The multigrid of a configuration.
+    """This is the multigrid of a configuration.
 
     Attributes
     ----------

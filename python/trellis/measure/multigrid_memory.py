@@ -41,7 +41,7 @@ _COARSE_FIELDS = 100 + 6
 
 @dataclass(frozen=True)
 class MultigridBytes:
-    """Bytes on a rank.
+    """These are the bytes on a rank.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ from .sources import staggered_sites
 
 @dataclass(frozen=True)
 class PropagatorRecord:
-    """The record of one propagator.
+    """This is the record of one propagator.
 
     Attributes
     ----------

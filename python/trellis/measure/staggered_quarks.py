@@ -1,4 +1,5 @@
-"""Staggered quarks of a measurement: propagators of all masses of a source, local mesons, condensates."""
+"""This module has staggered quarks of a measurement: propagators of all masses of a source, local mesons,
+condensates."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ def make_staggered_operator(quark: MeasuredStaggeredKind, U: GaugeField) -> Stag
 
 
 class StaggeredQuarks:
-    """The staggered quarks of one configuration.
+    """These are the staggered quarks of one configuration.
 
     Parameters
     ----------

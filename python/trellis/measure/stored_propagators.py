@@ -1,4 +1,4 @@
-"""Propagators of a measurement in files: stored, and taken from files instead of solved for.
+"""This module has propagators of a measurement in files: stored, and taken from files instead of solved for.
 
 ``propagator.NNNNNN.I.h5`` (or ``.lime``) is that of the up quark from source I of configuration NNNNNN. Each
 says what it is (:mod:`propagator_records`); one that is not what a run needs ends the run.

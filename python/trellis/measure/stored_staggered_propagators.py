@@ -17,7 +17,7 @@ from .stored_propagators import StoredPropagators
 
 
 class StoredStaggeredPropagators(StoredPropagators):
-    """The staggered propagators of one configuration, by flavour and source."""
+    """These are the staggered propagators of one configuration, by flavour and source."""
 
     def get(
         self, flavour: str, index: int, source: Source, operator: OperatorRecord

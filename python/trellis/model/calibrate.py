@@ -32,7 +32,7 @@ KERNELS = {
 
 @dataclass(frozen=True)
 class Rate:
-    """The measured speed of a kernel on a rank."""
+    """This is the measured speed of a kernel on a rank."""
 
     kernel: str
     precision: str
@@ -42,7 +42,7 @@ class Rate:
 
 @dataclass
 class Calibration:
-    """The measurements of a machine.
+    """These are the measurements of a machine.
 
     Attributes
     ----------

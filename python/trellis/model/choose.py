@@ -1,4 +1,5 @@
-"""The choice of nodes, process grid, rank order and way of the network, for a deadline or an efficiency."""
+"""This module chooses nodes, process grid, rank order and way of the network, for a deadline or an
+efficiency."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class PhaseTime:
-    """The seconds of a phase, all repetitions together.
+    """These are the seconds of a phase, all repetitions together.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class PhaseTime:
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """The seconds of a step and of its phases."""
+    """These are the seconds of a step and of its phases."""
 
     total: float
     phases: tuple[PhaseTime, ...]

@@ -29,7 +29,7 @@ ADVICE = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """A measured time of a step and its forecast.
+    """This is a measured time of a step and its forecast.
 
     Attributes
     ----------

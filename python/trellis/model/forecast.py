@@ -23,7 +23,7 @@ MODEL_ERROR = 0.1
 
 @dataclass(frozen=True)
 class Forecast:
-    """A forecast for one number of nodes.
+    """This is a forecast for one number of nodes.
 
     Attributes
     ----------

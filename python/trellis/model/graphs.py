@@ -1,4 +1,4 @@
-"""R-MAT graphs and level-synchronous breadth-first searches, counted for partitions over ranks.
+"""R-MAT graphs and level-synchronous breadth-first searches are counted for partitions over ranks.
 
 D. Chakrabarti, Y. Zhan and C. Faloutsos, R-MAT: a recursive model for graph mining (2004), with the numbers
 of the Graph 500 benchmark: A .57, B .19, C .19, D .05, sixteen edges a vertex.

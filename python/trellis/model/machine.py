@@ -30,7 +30,7 @@ _FARTHEST = 16.0
 
 @dataclass(frozen=True)
 class HardwareModel:
-    """A machine: a device for each rank, its links, the fabric and the constants of the software.
+    """This is a machine: a device for each rank, its links, the fabric and the constants of the software.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ _ROOM = 4
 
 @dataclass(frozen=True)
 class RankMap:
-    """A process grid, and the node of each rank.
+    """This is a process grid, and the node of each rank.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""One page of a forecast: strong scaling with its band, stacked parts, efficiency, and the table."""
+"""One page of a forecast has strong scaling with its band, stacked parts, efficiency, and the table."""
 
 from __future__ import annotations
 

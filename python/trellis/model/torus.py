@@ -20,7 +20,7 @@ LinkKey = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Traffic:
-    """The input of SimGrid: nodes and their places, links, and messages.
+    """This is the input of SimGrid: nodes and their places, links, and messages.
 
     Attributes
     ----------

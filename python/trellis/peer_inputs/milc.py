@@ -1,4 +1,4 @@
-"""Inputs of MILC's su3_rhmc_hisq."""
+"""This module has inputs of MILC's su3_rhmc_hisq."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of the OpenACC staggered code."""
+"""This module has inputs of the OpenACC staggered code."""
 
 from __future__ import annotations
 

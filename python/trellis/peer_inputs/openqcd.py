@@ -1,4 +1,4 @@
-"""Inputs of openQCD's qcd1."""
+"""This module has inputs of openQCD's qcd1."""
 
 from __future__ import annotations
 

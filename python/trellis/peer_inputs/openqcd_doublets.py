@@ -37,7 +37,7 @@ class _Pseudofermion:
 
 @dataclass
 class Doublet:
-    """A chain of actions, heaviest first: det(A + rho_1^2), then ratios, the last down to mu = 0.
+    """This is a chain of actions, heaviest first: det(A + rho_1^2), then ratios, the last down to mu = 0.
 
     Without actions: what is assumed of an input that does not name them.
     """

@@ -1,1 +1,1 @@
-"""Quarks: operators, sources and propagators, and the files of propagators."""
+"""This module has quarks: operators, sources and propagators, and the files of propagators."""

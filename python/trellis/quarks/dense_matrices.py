@@ -1,4 +1,5 @@
-"""Quark operators of small lattices as matrices: determinants, traces and spectra without noise."""
+"""This module has quark operators of small lattices as matrices: determinants, traces and spectra without
+noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""log det of quark operators, that of domain walls through matrices of four dimensions.
+"""This module has log det of quark operators, that of domain walls through matrices of four dimensions.
 
 R. C. Brower, H. Neff and K. Orginos, arXiv:1206.5214, and R. G. Edwards and U. M. Heller, hep-lat/0005002,
 have the reduction for one b5 and c5; here each slice has its own.

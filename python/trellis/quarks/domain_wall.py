@@ -1,4 +1,4 @@
-"""Domain-wall fermions: Shamir and Moebius, doc/conventions.md."""
+"""This module has domain-wall fermions: Shamir and Moebius, doc/conventions.md."""
 
 from __future__ import annotations
 

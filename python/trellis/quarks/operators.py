@@ -1,4 +1,4 @@
-"""Dirac operators."""
+"""This module has Dirac operators."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def with_changes(said: str, changes: dict[str, tuple[object, object]]) -> str:
 
 
 class OperatorOnLinks(SharedByCopies, NoArray):
-    """Base class of all Dirac operators on a gauge field."""
+    """This is the base class of all Dirac operators on a gauge field."""
 
     _no_array = "M.apply(psi) applies it to an array"
     _links: GaugeField
@@ -169,7 +169,7 @@ def _hopping_parameter(kappa: Any) -> float:
 
 
 class WilsonClover(QuarkOperator):
-    """The Wilson-clover operator, optionally anisotropic or with a twisted mass.
+    """This is the Wilson-clover operator, optionally anisotropic or with a twisted mass.
 
     M = 1 + 3 nu / xi0 + m + clover term + i mu gamma5 - 1/2 H (doc/conventions.md).
 

@@ -1,4 +1,5 @@
-"""Propagators from files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums of both."""
+"""Propagators are read from files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums of
+both."""
 
 from __future__ import annotations
 

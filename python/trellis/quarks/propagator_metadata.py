@@ -26,7 +26,7 @@ _NAME = "metadata_checksum"
 
 
 class Metadata:
-    """Attributes of a file that change results.
+    """These are the attributes of a file that change results.
 
     Parameters
     ----------

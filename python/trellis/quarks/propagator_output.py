@@ -1,4 +1,5 @@
-"""Propagators into files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums of both."""
+"""Propagators are written to files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums
+of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quark propagators."""
+"""This module has quark propagators."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class PropagatorBase(SharedByCopies, ABC):
-    """Base class of the propagators of quarks with spin and of staggered ones."""
+    """This is the base class of the propagators of quarks with spin and of staggered ones."""
 
     _instead = "write them to files (S.write), which trellis reads again"
     _core: Any

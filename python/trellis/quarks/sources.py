@@ -1,4 +1,4 @@
-"""Right-hand sides of quark propagators."""
+"""This module has right-hand sides of quark propagators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_WIDTH = 1e6
 
 
 class Source(SharedByCopies, NoArray):
-    """Columns of a right-hand side of M S = source: twelve, one for each spin and colour.
+    """It has the columns of a right-hand side of M S = source: twelve, one for each spin and colour.
 
     Those of staggered quarks are three colour vectors, one for each colour. :func:`point_source`,
     :func:`gaussian_source`, :func:`wall_source` and :func:`noise_source` make sources.

@@ -21,7 +21,7 @@ FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
 
 
 class StaggeredOperator(QuarkOperator):
-    """Base class of naive and improved staggered operators."""
+    """This is the base class of naive and improved staggered operators."""
 
     _has_spin = False
 

@@ -1,4 +1,5 @@
-"""Staggered propagators from files: HDF5 with provenance, and SciDAC files of colour vectors, MILC's too."""
+"""Staggered propagators are read from files: HDF5 with provenance, and SciDAC files of colour vectors, MILC's
+too."""
 
 from __future__ import annotations
 

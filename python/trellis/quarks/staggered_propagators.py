@@ -1,4 +1,5 @@
-"""Propagators of staggered quarks: three columns of colour vectors, one for each colour of the source."""
+"""This module has propagators of staggered quarks: three columns of colour vectors, one for each colour of
+the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One self-contained HTML page per analysis, with its plots."""
+"""An analysis has one self-contained HTML page, with its plots."""
 
 from .page import render_page, write_report
 

@@ -1,4 +1,4 @@
-"""Figures as bytes: PNG files for pages and papers, SVG text for the report."""
+"""Figures become bytes: PNG files for pages and papers, SVG text for the report."""
 
 from __future__ import annotations
 

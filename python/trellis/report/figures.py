@@ -1,4 +1,4 @@
-"""The plots of a report, from the numbers in Results alone."""
+"""The plots of a report come from the numbers in Results alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots of the on-line measurements of a stream."""
+"""This module has plots of the on-line measurements of a stream."""
 
 from __future__ import annotations
 

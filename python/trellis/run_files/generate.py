@@ -119,7 +119,7 @@ class OutputTable(Table):
 
 
 class GenerateRun(RunFile):
-    """Quenched SU(3) gauge configurations at one beta."""
+    """The run makes quenched SU(3) gauge configurations at one beta."""
 
     lattice: LatticeTable
     action: ActionTable

@@ -127,7 +127,7 @@ class SpinOutputTable(Table):
 
 
 class GlassRun(RunFile):
-    """Classical Heisenberg spins with couplings on the bonds of a cubic lattice."""
+    """The run has classical Heisenberg spins with couplings on the bonds of a cubic lattice."""
 
     lattice: SpinLatticeTable
     couplings: CouplingsTable

@@ -54,7 +54,7 @@ class GaugeActionTable(Table):
 
 
 class HmcRun(RunFile):
-    """Gauge configurations by hybrid Monte Carlo."""
+    """The run makes gauge configurations by hybrid Monte Carlo."""
 
     lattice: LatticeTable
     action: GaugeActionTable

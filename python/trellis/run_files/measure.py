@@ -74,7 +74,7 @@ class FlowTable(Table):
 
 
 class MeasureRun(RunFile):
-    """Correlators and condensates of quarks, one file per configuration."""
+    """The run measures correlators and condensates of quarks, one file per configuration."""
 
     configurations: ConfigurationsTable
     fermion: FermionTable | None = Field(

@@ -48,7 +48,7 @@ def _is_even(phase_over_pi: float) -> bool:
 
 
 class _Measured(Quark):
-    """The keys of every [fermion]."""
+    """These are the keys of every [fermion]."""
 
     boundary: PhasesOrWall = Field(  # type: ignore[assignment]
         default=(0.0, 0.0, 0.0, 1.0),
@@ -101,7 +101,7 @@ class _Measured(Quark):
 
 
 class _MeasuredWilson(_Measured, WilsonKind):
-    """The keys of [fermion] for the Wilson kinds."""
+    """These are the keys of [fermion] for the Wilson kinds."""
 
     strange_kappa: HoppingParameter | None = Field(
         default=None,
@@ -144,7 +144,7 @@ class _MeasuredWilson(_Measured, WilsonKind):
 
 
 class _MeasuredClover(_MeasuredWilson):
-    """The key of [fermion] for quarks with a clover term."""
+    """This is the key of [fermion] for quarks with a clover term."""
 
     csw_temporal: Coupling | None = Field(
         default=None,

@@ -22,7 +22,7 @@ Plane = Literal["xy", "xz", "xt", "yz", "yt", "zt"]
 
 
 class Periodic(Table):
-    """Something measured after every n-th trajectory or sweep past the thermalisation."""
+    """This table measures something after every n-th trajectory or sweep past the thermalisation."""
 
     every: int = Field(
         default=10,

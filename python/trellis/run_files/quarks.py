@@ -178,7 +178,7 @@ class WilsonKind(Quark):
 
 
 class Wilson(WilsonKind):
-    """Wilson quarks."""
+    """These are Wilson quarks."""
 
     csw: ClassVar[float] = 0.0
     twisted_mass: ClassVar[float] = 0.0
@@ -187,7 +187,7 @@ class Wilson(WilsonKind):
 
 
 class Clover(WilsonKind):
-    """Wilson quarks with a clover term."""
+    """These are Wilson quarks with a clover term."""
 
     twisted_mass: ClassVar[float] = 0.0
 
@@ -337,7 +337,7 @@ class StaggeredKind(Quark):
 
 
 class Staggered(StaggeredKind):
-    """Naive staggered quarks."""
+    """These are naive staggered quarks."""
 
     epsilon: ClassVar[float] = 0.0
 
@@ -345,7 +345,7 @@ class Staggered(StaggeredKind):
 
 
 class Hisq(StaggeredKind):
-    """Highly improved staggered quarks, with their own two levels of smearing and the Naik term."""
+    """These are highly improved staggered quarks, with their own two levels of smearing and the Naik term."""
 
     type: Literal["hisq"] = Field(description="These are highly improved staggered quarks.")
     epsilon: Coupling = Field(

@@ -138,7 +138,7 @@ class Flavour(Quark):
 
 
 class _SeaWilson(Flavour, WilsonKind):
-    """The keys of [[fermions]] of the Wilson kinds."""
+    """These are the keys of [[fermions]] of the Wilson kinds."""
 
     hasenbusch: list[Coupling] = Field(
         default=[],
@@ -211,7 +211,7 @@ class _SeaWilson(Flavour, WilsonKind):
 
 
 class _SeaStaggered(Flavour, StaggeredKind):
-    """The keys of [[fermions]] of types staggered and hisq."""
+    """These are the keys of [[fermions]] of types staggered and hisq."""
 
     @model_validator(mode="after")
     def _enough_pseudofermions(self) -> Self:

@@ -28,7 +28,7 @@ StoutWeights = Annotated[
 
 
 class StoutTable(Table):
-    """Stout smearing (Morningstar and Peardon)."""
+    """This is stout smearing (Morningstar and Peardon)."""
 
     rho: StoutWeights = Field(
         description=f"Every staple has this weight, at most {MOST_RHO:g} in size. Above {LARGE_RHO:g} the "
@@ -43,7 +43,7 @@ class StoutTable(Table):
 
 
 class ApeTable(Table):
-    """APE smearing."""
+    """This is APE smearing."""
 
     alpha: float = Field(gt=0, le=1, description="The mean of the staples has this weight.")
     steps: int = Field(ge=1, le=MOST_STEPS, description="The links are smeared so many times.")
@@ -53,7 +53,7 @@ class ApeTable(Table):
 
 
 class FlowSmearingTable(Table):
-    """Gradient flow (Wilson) as smearing."""
+    """The gradient flow (Wilson) smears the links."""
 
     time: float = Field(gt=0, description="The flow ends at this time t / a^2.")
 

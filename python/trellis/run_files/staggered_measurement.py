@@ -16,7 +16,7 @@ LocalMeson = Literal["pion_5", "pion_t5", "rho_x", "rho_y", "rho_z", "rho_t_x", 
 
 
 class MeasuredStaggeredKind(StaggeredKind):
-    """The keys of [fermion] for staggered quarks."""
+    """These are the keys of [fermion] for staggered quarks."""
 
     further_masses: list[_Mass] = Field(
         default=[],

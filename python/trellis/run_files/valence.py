@@ -35,7 +35,7 @@ class _Valence(Quark):
 
 
 class _OnSmearedLinks(_Valence):
-    """The smearing of the links of a valence flavour."""
+    """This is the smearing of the links of a valence flavour."""
 
     smearing: SmearingTable = Field(
         default=SmearingTable(),

@@ -98,7 +98,7 @@ class GuardedStream:
 
 
 class GuardedConsole(Console):
-    """A console on such a stream."""
+    """This is a console on such a stream."""
 
     def __init__(self, *, stderr: bool = False, **options: Any) -> None:
         super().__init__(file=GuardedStream("stderr" if stderr else "stdout"), **options)  # type: ignore[arg-type]

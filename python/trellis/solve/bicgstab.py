@@ -1,4 +1,4 @@
-"""BiCGStab."""
+"""This module has BiCGStab."""
 
 from __future__ import annotations
 

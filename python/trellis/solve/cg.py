@@ -1,4 +1,4 @@
-"""Conjugate gradients."""
+"""This module has conjugate gradients."""
 
 from __future__ import annotations
 

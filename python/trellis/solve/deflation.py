@@ -31,7 +31,7 @@ Storage = Literal["double", "float", "single", "half"]
 
 
 class Eigenvectors(Prepared, SharedByCopies, NoArray):
-    """The lowest eigenvectors of A^dagger A, A the operator or its even-odd Schur complement.
+    """These are the lowest eigenvectors of A^dagger A, A the operator or its even-odd Schur complement.
 
     Made by :func:`lanczos` or read by :func:`read_eigenvectors`; they belong to the links, the parameters and
     the even-odd form of that operator, and a solver with them is not bound to another one.

@@ -1,4 +1,4 @@
-"""Solvers through the Schur complement on the even sites."""
+"""This module has solvers through the Schur complement on the even sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generalised conjugate residuals."""
+"""This module has generalised conjugate residuals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solvers that iterate in low storage."""
+"""This module has solvers that iterate in low storage."""
 
 from __future__ import annotations
 

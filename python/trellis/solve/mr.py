@@ -1,4 +1,4 @@
-"""Minimal residual."""
+"""This module has the minimal residual iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adaptive multigrid for Wilson, clover and twisted-mass quarks.
+"""This module has adaptive multigrid for Wilson, clover and twisted-mass quarks.
 
 >>> import trellis as tr
 >>> mg = tr.multigrid(M)                                                        # doctest: +SKIP
@@ -40,7 +40,7 @@ def difference_beside_masses(record: OperatorRecord, M: WilsonClover) -> str:
 
 
 class Multigrid(SharedByCopies, NoArray):
-    """Test vectors and the coarse operator of an adaptive multigrid, made by :func:`multigrid`.
+    """It has the test vectors and the coarse operator of an adaptive multigrid, made by :func:`multigrid`.
 
     It belongs to the links, the clover coefficient and the boundary of its operator. Operators with another
     mass or twisted mass on the same links take it as it is: their coarse operator is shifted exactly.

@@ -56,7 +56,8 @@ def disconnected_susceptibility(density: NDArray[np.complex128], thermal: float)
 
 @dataclass(frozen=True)
 class WilsonObservables:
-    """Traces of one Wilson-type flavour entry on one configuration, bare, summed over its n_f flavours.
+    """These are the traces of one Wilson-type flavour entry on one configuration, bare, summed over its n_f
+    flavours.
 
     Arrays have one entry for each noise vector; their mean is the estimate. With a twisted mass n_f = 2 means
     the doublet, whose second flavour has -mu.

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class Prepared(ABC):
-    """A result with one life cycle: made for an operator, refused for another, written to files, updated.
+    """This is a result with one life cycle: made for an operator, refused for another, written to files,
+    updated.
 
     Attributes
     ----------

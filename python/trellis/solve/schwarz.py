@@ -1,4 +1,4 @@
-"""The Schwarz method."""
+"""This is the Schwarz method as a solver value."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ from .values import Solver
 
 @dataclass(frozen=True)
 class StaggeredObservables:
-    """Traces of one flavour entry on one configuration, bare, summed over its n_f (doc/conventions.md).
+    """These are the traces of one flavour entry on one configuration, bare, summed over its n_f
+    (doc/conventions.md).
 
     Arrays have one entry for each noise vector; their mean is the estimate.
 
@@ -173,7 +174,8 @@ class _StaggeredSolves(MassSolves):
 
 
 class Staggered(_StaggeredSolves, NaiveStaggeredOperator):
-    """The naive staggered operator M = m + D with a U(1) field (doc/conventions.md, Staggered fermions).
+    """This is the naive staggered operator M = m + D with a U(1) field (doc/conventions.md, Staggered
+    fermions).
 
     Parameters
     ----------
@@ -198,7 +200,7 @@ class Staggered(_StaggeredSolves, NaiveStaggeredOperator):
 
 
 class HISQ(_StaggeredSolves, HISQOperator):
-    """The HISQ operator on a thin gauge field: two levels of fat links, U(3) projection, Naik term.
+    """This is the HISQ operator on a thin gauge field: two levels of fat links, U(3) projection, Naik term.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def bound_to(M: StaggeredOperator, solver: Solver | None) -> BoundSolver:
 
 @dataclass(frozen=True)
 class StaggeredCondensates:
-    """The chiral condensates of several masses on one configuration, bare, of one flavour.
+    """These are the chiral condensates of several masses on one configuration, bare, of one flavour.
 
     Attributes
     ----------

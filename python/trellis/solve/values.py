@@ -1,4 +1,4 @@
-"""The base class of all solver values."""
+"""This is the base class of all solver values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_LEVELS = 32
 
 @dataclass(frozen=True, repr=False)
 class Solver:
-    """Base of all solver values. Calling one with an operator binds it: ``solve(M)``."""
+    """This is the base of all solver values. Calling one with an operator binds it: ``solve(M)``."""
 
     #: The name by which the compiled part knows the method.
     _method: ClassVar[str] = ""
@@ -80,7 +80,7 @@ class Solver:
 
 @dataclass(frozen=True, repr=False)
 class Krylov(Solver):
-    """Base of the methods that iterate."""
+    """This is the base of the methods that iterate."""
 
     tolerance: float
     max_iterations: int

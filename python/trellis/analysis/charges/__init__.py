@@ -1,1 +1,1 @@
-"""Charges from Feynman-Hellmann correlators and from three-point functions."""
+"""This module has charges from Feynman-Hellmann correlators and from three-point functions."""

@@ -174,7 +174,7 @@ class FitData(ABC):
 
 
 class ChargeData(FitData):
-    """C, then N of each charge.
+    """The data are C, then N of each charge.
 
     C and N are fitted, not their ratio: where C has an error of 20 % g_eff is far from linear in the data,
     and its covariance follows the fluctuation of C. Of N a multiple of C is taken away, so that it begins

@@ -20,7 +20,7 @@ EXCITED = ("", "2")
 
 @dataclass(frozen=True)
 class ChargeModel(ABC):
-    """C and the correlators of every current, one after the other.
+    """The model has C and the correlators of every current, one after the other.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class ChargeModel(ABC):
 
 @dataclass(frozen=True)
 class FeynmanHellmannModel(ChargeModel):
-    """N(t) of every current at the times of C; formulas in charges.py."""
+    """The model has N(t) of every current at the times of C; formulas in charges.py."""
 
     @property
     def coefficients(self) -> list[str]:
@@ -114,7 +114,7 @@ class FeynmanHellmannModel(ChargeModel):
 
 @dataclass(frozen=True)
 class FixedSinkModel(ChargeModel):
-    """C3(t, tau) of every current; formulas in fixed_sink.py.
+    """The model has C3(t, tau) of every current; formulas in fixed_sink.py.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ class ProfileInput:
 
 @dataclass(frozen=True)
 class Interval:
-    """Median, and half the length of the central 68.3 %."""
+    """An interval has the median, and half the length of the central 68.3 %."""
 
     median: float
     half_width: float

@@ -1,4 +1,4 @@
-"""Nucleon charges from two-point and Feynman-Hellmann correlators, fitted together.
+"""This module has nucleon charges from two-point and Feynman-Hellmann correlators, fitted together.
 
 With D -> D - lambda Gamma the numerator N(t) = dC/dlambda has, for every state, a term linear in t with the
 charge of that state, and constants that hold all transitions (a transition n -> m gives exp(-E_n t) and

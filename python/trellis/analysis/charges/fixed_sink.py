@@ -1,4 +1,5 @@
-"""Nucleon charges from two-point and three-point functions with a fixed sink, fitted together.
+"""This module has nucleon charges from two-point and three-point functions with a fixed sink, fitted
+together.
 
 With E_n and the amplitudes A_n = |Z_n|^2 of C(t), and n next to the sink, m next to the source,
 
@@ -44,7 +45,8 @@ _CURVE_POINTS = 25
 
 
 class FixedSinkData(FitData):
-    """C, then C3 of each charge at its separations, at the times of the current off source and sink."""
+    """The data are C, then C3 of each charge at its separations, at the times of the current off source and
+    sink."""
 
     is_fixed_sink = True
 

@@ -1,4 +1,5 @@
-"""Charges from three-point functions with a fixed sink, beside those of the Feynman-Hellmann method.
+"""This module has charges from three-point functions with a fixed sink, beside those of the Feynman-Hellmann
+method.
 
     R(t, tau) = C3(t, tau) / C(t)  ->  g + b [exp(-gap tau) + exp(-gap (t - tau))] + c exp(-gap t)
 
@@ -81,7 +82,7 @@ class Sampled:
 
 @dataclass(frozen=True)
 class ThreePointCharge:
-    """One charge, bare.
+    """This is one bare charge.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""Ratios of three-point functions to the two-point function at the momentum of their sink, as records."""
+"""This module has ratios of three-point functions to the two-point function at the momentum of their sink, as
+records."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ KIND = "spin_glass"
 
 @dataclass(frozen=True)
 class GlassData:
-    """The content of glass.h5.
+    """This is the content of glass.h5.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From glass.h5 to numbers with errors."""
+"""The results of glass.h5 become numbers with errors here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FEW_SAMPLES = 50
 
 @dataclass(frozen=True)
 class GlassResults:
-    """Results of one spin glass.
+    """These are the results of one spin glass.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ _POLARISATION = re.compile(r"^(?P<stem>.+)_[xyz]$")
 
 @dataclass
 class Correlator:
-    """A real correlator of one particle at one |n|^2 on all configurations.
+    """This is a real correlator of one particle at one |n|^2 on all configurations.
 
     Attributes
     ----------

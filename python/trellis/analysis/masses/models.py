@@ -1,4 +1,4 @@
-"""Spectral models of correlators, with their Jacobians and priors.
+"""This module has spectral models of correlators, with their Jacobians and priors.
 
 One model describes one or several correlators c of the same particle, which share their energies:
 

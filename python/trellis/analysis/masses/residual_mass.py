@@ -1,4 +1,4 @@
-"""m_res of domain-wall quarks: the plateau of R(t) = midpoint(t) / pion(t).
+"""This module has m_res of domain-wall quarks: the plateau of R(t) = midpoint(t) / pion(t).
 
 A constant is fitted to R(t) in every window t_min <= t <= T - t_min, with the weights 1 / error^2 (errors of
 few configurations are drawn to their mean by as much as they scatter, James and Stein), and the windows are

@@ -36,7 +36,7 @@ _LARGEST_CONDITION = 1e10
 
 @dataclass(frozen=True)
 class Asymmetry:
-    """Result of the test.
+    """This is the result of the test.
 
     Attributes
     ----------

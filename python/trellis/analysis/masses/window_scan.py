@@ -21,7 +21,7 @@ from .window_fit import WindowFit, fit_window
 
 @dataclass
 class ScannedFit:
-    """One entry of the stability scan."""
+    """This is one entry of the stability scan."""
 
     t_min: int
     t_max: int

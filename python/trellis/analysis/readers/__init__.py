@@ -1,1 +1,1 @@
-"""Readers of measurement files, those of Trellis and of other programs."""
+"""This module has readers of measurement files, those of Trellis and of other programs."""

@@ -1,4 +1,4 @@
-"""Opening HDF5 files by h5py, without the locks that some file systems lack."""
+"""This module opens HDF5 files by h5py, without the locks that some file systems lack."""
 
 from __future__ import annotations
 

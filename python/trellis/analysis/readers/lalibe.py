@@ -1,4 +1,4 @@
-"""lalibe's HDF5 files as measurements: /SMEARING/HADRON/SPIN/xX_yY_zZ_tT/pxN_pyN_pzN -> complex [time].
+"""lalibe's HDF5 files become measurements: /SMEARING/HADRON/SPIN/xX_yY_zZ_tT/pxN_pyN_pzN -> complex [time].
 
 One file for a configuration, or several (spectrum and Feynman-Hellmann ones, or one for each source); which
 belong together is told by their names (lalibe_names.py). Sources are averaged. lalibe counts times from the

@@ -1,4 +1,5 @@
-"""Series over trajectories: observables of measurement files, and the streams of gauge generation."""
+"""This module has series over trajectories: observables of measurement files, and the streams of gauge
+generation."""
 
 from __future__ import annotations
 

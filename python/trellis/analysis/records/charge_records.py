@@ -1,4 +1,4 @@
-"""Records of nucleon charges and of the residual mass in results.json."""
+"""This module has records of nucleon charges and of the residual mass in results.json."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .record import Record, Series, format_error
 
 
 class ChargeRecord(Record):
-    """A number with its statistical error and the spread of the models."""
+    """This is a number with its statistical error and the spread of the models."""
 
     value: float
     error: float
@@ -23,7 +23,8 @@ class ChargeRecord(Record):
 
 
 class ResidualMassRecord(ChargeRecord):
-    """m_res (residual_mass.py): the window of largest weight, and the weighted p-value of the windows."""
+    """This is m_res (residual_mass.py): the window of largest weight, and the weighted p-value of the
+    windows."""
 
     t_min: int
     t_max: int
@@ -47,7 +48,7 @@ class ChargeWindowRecord(Record):
 
 
 class ThreePointRecord(Record):
-    """A bare charge by fixed sinks (three_point.ThreePointCharge).
+    """This is a bare charge by fixed sinks (three_point.ThreePointCharge).
 
     ratio: R(t, tau) against tau - t/2, one for each separation; midpoint: R(t, t/2) against t; slope: of the
     summed ratio, against the mean of two neighbouring separations; sink_momentum: n of the nucleon there, and
@@ -62,7 +63,8 @@ class ThreePointRecord(Record):
 
 
 class NucleonCharges(Record):
-    """Isovector charges of the nucleon (charges.ChargeResult); bare, but for g_a_over_g_v. tau_n in s.
+    """These are isovector charges of the nucleon (charges.ChargeResult); bare, but for g_a_over_g_v. tau_n in
+    s.
 
     Attributes
     ----------

@@ -84,7 +84,7 @@ class ChargeWindow:
 
 @dataclass(frozen=True)
 class ChargeEstimate:
-    """A number with its statistical error (data and priors) and the spread of the models."""
+    """This is a number with its statistical error (data and priors) and the spread of the models."""
 
     value: float
     statistical_error: float

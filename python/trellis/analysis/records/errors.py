@@ -1,4 +1,4 @@
-"""Exceptions of the analysis.
+"""This module has exceptions of the analysis.
 
 Every message names the file or the quantity, what was expected and what was found.
 """

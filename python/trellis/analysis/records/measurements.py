@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 @dataclass
 class CorrelatorData:
-    """One correlator on all configurations, averaged over the sources of each.
+    """This is one correlator on all configurations, averaged over the sources of each.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class CorrelatorData:
 
 @dataclass
 class ObservableSeries:
-    """A number per trajectory, for the time series and the autocorrelation."""
+    """This is a number per trajectory, for the time series and the autocorrelation."""
 
     name: str
     trajectories: NDArray

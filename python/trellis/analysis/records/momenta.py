@@ -1,4 +1,4 @@
-"""Correlators at one momentum."""
+"""This module has correlators at one momentum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Records of on-line measurements in results.json: gradient flow, Wilson loops, derived numbers."""
+"""This module has records of on-line measurements in results.json: gradient flow, Wilson loops, derived
+numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class ValueRecord(Record):
 
 
 class FlowResult(Record):
-    """The gradient flow of a stream, lattice units.
+    """This is the gradient flow of a stream, lattice units.
 
     Attributes
     ----------
@@ -44,7 +45,7 @@ class FlowResult(Record):
 
 
 class LoopResult(Record):
-    """Wilson loops by "RxT": W, Creutz ratios, and ln W(R, T) / W(R, T + 1)."""
+    """These are Wilson loops by "RxT": W, Creutz ratios, and ln W(R, T) / W(R, T + 1)."""
 
     count: int
     loops: dict[str, ValueRecord]
@@ -53,7 +54,7 @@ class LoopResult(Record):
 
 
 class StreamResult(Record):
-    """The on-line measurements of a stream beyond the single series."""
+    """These are the on-line measurements of a stream beyond the single series."""
 
     flow: FlowResult | None = None
     loops: LoopResult | None = None

@@ -1,4 +1,4 @@
-"""The base of records, series of numbers, and numbers with their errors as text."""
+"""This module has the base of records, series of numbers, and numbers with their errors as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Record(BaseModel):
 
 
 class Series(Record):
-    """Values with errors at positions (times, lags or trajectories)."""
+    """These are values with errors at positions (times, lags or trajectories)."""
 
     x: list[float]
     value: list[float | None]

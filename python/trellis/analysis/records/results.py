@@ -45,7 +45,7 @@ class FitResult(Record):
 
 
 class ParticleResult(Record):
-    """One particle: mass_error^2 = statistical_error^2 + model_error^2, lattice units.
+    """This is one particle: mass_error^2 = statistical_error^2 + model_error^2, lattice units.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class ParticleResult(Record):
 
 
 class AutocorrelationResult(Record):
-    """Gamma method of one series; tau_int in units of `spacing` trajectories, 1/2 if independent.
+    """This is the Gamma method of one series; tau_int in units of `spacing` trajectories, 1/2 if independent.
 
     The spacing is the step between measurements, or of irregular ones the smallest common step.
     """
@@ -156,7 +156,7 @@ class Provenance(Record):
 
 
 class ConfigurationSummary(Record):
-    """The configurations of the correlators."""
+    """These are the configurations of the correlators."""
 
     count: int
     first: int | None
@@ -181,7 +181,7 @@ class PartResult(Record):
 
 
 class Results(Record):
-    """Everything that an analysis found; written to results.json.
+    """This is everything that an analysis found; it is written to results.json.
 
     The numbers that most people look for stand at the top, null where there is none: those of the companion
     if there is one. Masses in lattice units, tau_n in seconds; z_v = 1 / g_V. Charges are those by

@@ -1,4 +1,5 @@
-"""Integrated autocorrelation times and errors by the Gamma method (Wolff 2004, hep-lat/0306017).
+"""This module has integrated autocorrelation times and errors by the Gamma method (Wolff 2004,
+hep-lat/0306017).
 
 Every error of a mean that analysis and reports give comes from :func:`gamma_method` here. pyerrors does the
 work where the numbers of the measurements are regular. It takes every separation for one that all
@@ -36,7 +37,7 @@ def is_constant(values: NDArray) -> bool:
 
 @dataclass(frozen=True)
 class Autocorrelation:
-    """Statistics of one time series.
+    """These are the statistics of one time series.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ def _gradient(function: Callable[[NDArray], np.float64], at: NDArray) -> list[fl
 
 @dataclass(frozen=True)
 class FlowScales:
-    """t0 / a^2, sqrt(8 t0) / a and w0 / a with errors (Gamma method), and their configurations.
+    """These are t0 / a^2, sqrt(8 t0) / a and w0 / a with errors (Gamma method), and their configurations.
 
     `dvalue` of each is its error, right for irregular configuration numbers too. What is derived from them
     has to go through :func:`trellis.analysis.autocorrelation.gamma_method`: the method of pyerrors takes

@@ -163,7 +163,7 @@ def _is_reaped(pid: int) -> bool:
 
 
 class Agent:
-    """One node's programs."""
+    """These are one node's programs."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""The manager's side of the resident agents: one per node, all started by one srun.
+"""This is the manager's side of the resident agents: one per node, all started by one srun.
 
 A srun for each small task is what costs; an agent starts a program in a millisecond or two. An agent whose
 connection ends takes its node with it: all that ran there is reported at once as lost with the node.
@@ -37,7 +37,7 @@ class AgentHandle(Handle):
 
 
 class AgentLauncher(Launcher):
-    """Attempts of one rank on one node each, started by agents.
+    """It runs attempts of one rank on one node each, started by agents.
 
     Options (``[launcher_options]``): ``agent_command``, the words before the agent's own, by default
     ``srun --overlap ...`` with one task per node; ``python``, the interpreter on the nodes.

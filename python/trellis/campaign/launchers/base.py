@@ -1,4 +1,4 @@
-"""The interface of launchers."""
+"""This is the interface of launchers."""
 
 from __future__ import annotations
 

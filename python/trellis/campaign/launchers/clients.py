@@ -37,7 +37,7 @@ _LINGER_SECONDS, _LINGER_PAUSE = 30.0, 0.2
 
 @dataclasses.dataclass(slots=True)
 class _Lingering:
-    """An attempt whose client ended, perhaps before its job."""
+    """This is an attempt whose client ended, perhaps before its job."""
 
     handle: Handle
     ended: Ended

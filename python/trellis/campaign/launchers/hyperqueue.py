@@ -43,7 +43,7 @@ _MPI = ["mpirun", "-n", "{ranks}", "--host", "{slots}", "--bind-to", "none"]
 
 
 class HyperQueueLauncher(ClientLauncher):
-    """Jobs of `hq`. Options (``[launcher_options]``).
+    """Attempts are jobs of `hq`. Options (``[launcher_options]``).
 
     hq
         The program; default "hq". Server, workers and clients must be of one version.

@@ -1,4 +1,5 @@
-"""One program on each node of an allocation, all started by one srun or by other words of the site."""
+"""One program runs on each node of an allocation: all are started by one srun or by other words of the
+site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes on this machine, each attempt in a session of its own."""
+"""Attempts are processes on this machine, each attempt in a session of its own."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _DOUBT_PAUSE = 0.1
 
 @dataclass(slots=True)
 class StepHandle(Handle):
-    """A running srun.
+    """This is a running srun.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Latencies and rates of APEnet+ (INFN 2013), and the relations between them."""
+"""This module has latencies and rates of APEnet+ (INFN 2013), and the relations between them."""
 
 from __future__ import annotations
 

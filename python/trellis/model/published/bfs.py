@@ -1,4 +1,5 @@
-"""Breadth-first search on APEnet+ and InfiniBand (INFN 2013): three effective constants a network."""
+"""This module has the figures of breadth-first search on APEnet+ and InfiniBand (INFN 2013): three effective constants a
+network."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ STRONG = {
 
 @dataclass(frozen=True)
 class SearchConstants:
-    """The constants of a network.
+    """These are the constants of a network.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""The Heisenberg spin glass on APEnet+ (INFN 2013): L = 256, over-relaxation, cut in one direction."""
+"""This module has the Heisenberg spin glass on APEnet+ (INFN 2013): L = 256, over-relaxation, cut in one
+direction."""
 
 from __future__ import annotations
 

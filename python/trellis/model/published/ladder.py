@@ -1,4 +1,5 @@
-"""Ways of a halo on a DGX-1 (Clark and Wagner 2019): 16^4 a GPU, 16 bit, grid 1x2x2x2; the order only.
+"""This module has ways of a halo on a DGX-1 (Clark and Wagner 2019): 16^4 a GPU, 16 bit, grid 1x2x2x2; the
+order only.
 
 The time of a way is that of its calls: launches, copies, synchronisations and messages, with assumed costs.
 """

@@ -1,4 +1,4 @@
-"""A row of the table of published figures."""
+"""This is a row of the table of published figures."""
 
 from __future__ import annotations
 

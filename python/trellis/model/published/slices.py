@@ -1,4 +1,5 @@
-"""Lattices cut in one direction, borders first: the OpenACC staggered code, and staggered quarks on QUonG."""
+"""This module has lattices cut in one direction, borders first: the OpenACC staggered code, and staggered
+quarks on QUonG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole table of published figures."""
+"""This is the whole table of published figures."""
 
 from __future__ import annotations
 

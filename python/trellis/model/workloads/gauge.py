@@ -1,4 +1,5 @@
-"""Phases of molecular dynamics on links: forces, smearing and its chain rule, drifts, heat bath."""
+"""This module has phases of molecular dynamics on links: forces, smearing and its chain rule, drifts, heat
+bath."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _STORED, _REAL = 2.0, 4.0
 
 @dataclass(frozen=True)
 class Level:
-    """A coarse level.
+    """This is a coarse level.
 
     Attributes
     ----------
