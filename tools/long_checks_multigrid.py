@@ -44,7 +44,7 @@ Extents = tuple[int, int, int, int]
 
 @dataclass
 class Case:
-    """One lattice with its links, its quark, and its blocks; none: by the rule."""
+    """It is one lattice with its links, its quark, and its blocks; none: by the rule."""
 
     lattice: Extents
     seed: int

@@ -1,4 +1,4 @@
-"""Running `trellis` in a process of its own, alone or under mpirun."""
+"""These helpers run `trellis` in a process of its own, alone or under mpirun."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Wilson and domain-wall operators as dense matrices, written down from doc/conventions.md alone."""
+"""This module has Wilson and domain-wall operators as dense matrices, written down from doc/conventions.md
+alone."""
 
 from __future__ import annotations
 

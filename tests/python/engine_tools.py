@@ -184,7 +184,7 @@ def _ranks(folder: Path) -> Path:
 
 
 class Attempts:
-    """Attempts of a launcher, one after the other or beside each other."""
+    """It has the attempts of a launcher, one after the other or beside each other."""
 
     def __init__(self, engine: Engine, folder: Path) -> None:
         self.folder, self.count = folder, 0

@@ -1,4 +1,5 @@
-"""A program for `mypy --strict`: what the public interface promises to a type checker. It is not run."""
+"""This program is for `mypy --strict`: what the public interface promises to a type checker. It is not
+run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Nucleon charges: synthetic ensembles with a known answer, lalibe's layout, mistakes, the report."""
+"""These tests cover nucleon charges: synthetic ensembles with a known answer, lalibe's layout, mistakes, the
+report."""
 
 from __future__ import annotations
 

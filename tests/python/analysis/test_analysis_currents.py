@@ -1,4 +1,5 @@
-"""Currents beside A and V, exact relations between them, Dirichlet time, autocorrelated chains, m_res."""
+"""These tests cover currents beside A and V, exact relations between them, Dirichlet time, autocorrelated
+chains, m_res."""
 
 from __future__ import annotations
 

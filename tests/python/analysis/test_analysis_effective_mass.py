@@ -1,4 +1,4 @@
-"""Effective masses of exact correlators, and folding."""
+"""These tests cover effective masses of exact correlators, and folding."""
 
 import gvar as gv
 import numpy as np

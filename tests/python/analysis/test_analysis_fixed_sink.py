@@ -1,4 +1,5 @@
-"""Charges from three-point functions with a fixed sink: synthetic ensembles with a known answer, reasons."""
+"""These tests cover charges from three-point functions with a fixed sink: synthetic ensembles with a known
+answer, reasons."""
 
 from __future__ import annotations
 

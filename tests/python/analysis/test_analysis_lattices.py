@@ -20,7 +20,8 @@ OUTSIDE = {"A": 0.4, "V": 0.15}
 
 @dataclass(frozen=True)
 class Lattice:
-    """Noise of one configuration at the source, growing like exp(growth t), growth = m_N - 3 m_pi / 2."""
+    """This is the noise of one configuration at the source, growing like exp(growth t), growth = m_N - 3 m_pi
+    / 2."""
 
     energies: tuple[float, float]
     ratio: float  # of sink times source overlaps, excited state over nucleon

@@ -1,4 +1,5 @@
-"""Links smeared under the operator: found in the provenance of result files, and kept off by fixed sinks."""
+"""These tests cover links smeared under the operator: found in the provenance of result files, and kept off
+by fixed sinks."""
 
 from __future__ import annotations
 

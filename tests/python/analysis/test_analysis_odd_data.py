@@ -1,4 +1,5 @@
-"""trellis analyze of little, constant, noisy and mixed data: results with errors, or a sentence."""
+"""These tests cover trellis analyze of little, constant, noisy and mixed data: results with errors, or a
+sentence."""
 
 from __future__ import annotations
 

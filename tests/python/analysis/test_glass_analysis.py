@@ -1,4 +1,5 @@
-"""Results of spin glasses: errors by jackknife, correlation lengths, the test of equilibrium, bad files."""
+"""These tests cover results of spin glasses: errors by jackknife, correlation lengths, the test of
+equilibrium, bad files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adapters for HyperQueue and Flux.
+"""These tests cover the adapters for HyperQueue and Flux.
 
 HyperQueue: against a program that stands in for `hq`. Flux: against one that stands in for `flux`, and
 against the real one where it is installed (:mod:`engine_tools`).

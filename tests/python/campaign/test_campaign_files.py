@@ -1,4 +1,4 @@
-"""Campaign and machine files: expansion, messages, schema; no compiled part."""
+"""These tests cover campaign and machine files: expansion, messages, schema; no compiled part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Managers killed at any time, and several managers on one directory."""
+"""These tests cover managers killed at any time, and several managers on one directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Faults of nodes, launchers and file systems: resident agents without Slurm play the nodes."""
+"""These tests cover faults of nodes, launchers and file systems: resident agents without Slurm play the
+nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Campaigns written in Python: the words of the files in dictionaries."""
+"""These tests cover campaigns written in Python: the words of the files in dictionaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The campaign report: figures against a campaign done by hand, and the page in a real browser."""
+"""These tests cover the campaign report: figures against a campaign done by hand, and the page in a real
+browser."""
 
 from __future__ import annotations
 

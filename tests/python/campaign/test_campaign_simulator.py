@@ -1,4 +1,5 @@
-"""The simulator on the frozen graphs: figures, the command's keys, start-up of a large machine."""
+"""These tests cover the simulator on the frozen graphs: figures, the command's keys, start-up of a large
+machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Launching by a site's command: a recorded jsrun and aprun, and the real mpirun on this host."""
+"""These tests cover launching by a site's command: a recorded jsrun and aprun, and the real mpirun on this
+host."""
 
 from __future__ import annotations
 

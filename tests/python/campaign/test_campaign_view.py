@@ -1,4 +1,4 @@
-"""The live view of a campaign, on a terminal and elsewhere."""
+"""These tests cover the live view of a campaign, on a terminal and elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rational approximations against the best ones, which another program computed."""
+"""These tests cover rational approximations against the best ones, which another program computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""trellis generate with [molecular_dynamics]: the same bits after any interruption and on any ranks."""
+"""These tests cover trellis generate with [molecular_dynamics]: the same bits after any interruption and on
+any ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""trellis generate with sea quarks: bits, resuming, intervals, the legal parameters, tuning."""
+"""These tests cover trellis generate with sea quarks: bits, resuming, intervals, the legal parameters,
+tuning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The eight local mesons of staggered quarks: NumPy, free quarks, spin and taste, external numbers."""
+"""These tests cover the eight local mesons of staggered quarks: NumPy, free quarks, spin and taste, external
+numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Nucleons of a twisted doublet: up with +mu, down with -mu; currents by both methods, and as derivatives."""
+"""These tests cover nucleons of a twisted doublet: up with +mu, down with -mu; currents by both methods, and
+as derivatives."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def U() -> tr.GaugeField:
 
 
 class Doublet:
-    """Solvers and propagators of up and down."""
+    """It has the solvers and propagators of up and down."""
 
     def __init__(self, U: tr.GaugeField, csw: float, **changes: float) -> None:
         method = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-12)))

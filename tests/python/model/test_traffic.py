@@ -1,4 +1,4 @@
-"""Counted traffic of breadth-first searches, and formulas of particle in cell."""
+"""These tests cover counted traffic of breadth-first searches, and formulas of particle in cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The Python interface: the example of the manual, arrays in and out, solvers as values, errors."""
+"""These tests cover the Python interface: the example of the manual, arrays in and out, solvers as values,
+errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Domain-wall propagators against dense matrices: any coefficients, Ls, boundary phases and extents."""
+"""These tests cover domain-wall propagators against dense matrices: any coefficients, Ls, boundary phases and
+extents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The guard of small eigenvalues in the force of HISQ: its cut as a key, and the links at which it acted."""
+"""These tests cover the guard of small eigenvalues in the force of HISQ: its cut as a key, and the links at
+which it acted."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Moebius and zMoebius quarks on 4x2x2x4 against the overlap operator at finite Ls, with all 768 eigenvalues
-of H."""
+"""These tests cover Moebius and zMoebius quarks on 4x2x2x4 against the overlap operator at finite Ls, with
+all 768 eigenvalues of H."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Propagators in files: single and double precision, damage of numbers, norms and lengths."""
+"""These tests cover propagators in files: single and double precision, damage of numbers, norms and
+lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Attributes of propagator files: each of them damaged, changed or missing, and files of older versions."""
+"""These tests cover attributes of propagator files: each of them damaged, changed or missing, and files of
+older versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of staggered quarks: points, walls, noise and Gaussian smearing by two hops."""
+"""These tests cover sources of staggered quarks: points, walls, noise and Gaussian smearing by two hops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of on-line measurements: ticks and legends of small samples."""
+"""These tests cover pictures of on-line measurements: ticks and legends of small samples."""
 
 from __future__ import annotations
 

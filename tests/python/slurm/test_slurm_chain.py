@@ -1,4 +1,5 @@
-"""examples/campaign_ga.toml in a real Slurm: the whole chain, two ranks of each MPI task on two nodes."""
+"""examples/campaign_ga.toml runs in a real Slurm: the whole chain, two ranks of each MPI task on two
+nodes."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def reason_not_available() -> str | None:
 
 
 class VirtualCluster:
-    """Slurm's controller and one slurmd per virtual node n1, n2, ...
+    """It has Slurm's controller and one slurmd per virtual node n1, n2, ...
 
     Parameters
     ----------
