@@ -1,5 +1,5 @@
-"""This module has the figures of Titan, Ray, Sierra and Summit (Berkowitz et al. 2018): domain walls by conjugate gradients
-in 16 bit."""
+"""This module has the figures of Titan, Ray, Sierra and Summit (Berkowitz et al. 2018): domain walls by
+conjugate gradients in 16 bit."""
 
 from __future__ import annotations
 

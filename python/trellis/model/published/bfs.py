@@ -1,5 +1,5 @@
-"""This module has the figures of breadth-first search on APEnet+ and InfiniBand (INFN 2013): three effective constants a
-network."""
+"""This module has the figures of breadth-first search on APEnet+ and InfiniBand (INFN 2013): three effective
+constants a network."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""This module has the figures of hops of Grid on Daint, 1 to 64 nodes: five constants fitted to 2 to 8 nodes, the rest
-predicted."""
+"""This module has the figures of hops of Grid on Daint, 1 to 64 nodes: five constants fitted to 2 to 8 nodes,
+the rest predicted."""
 
 from __future__ import annotations
 
