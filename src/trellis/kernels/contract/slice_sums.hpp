@@ -18,16 +18,7 @@ struct SliceSumsCall {
 /// How many sites of a row a launch reads at once: rows that end earlier are filled with zeros.
 inline constexpr int sites_of_slice_sums = 8;
 
-/// sums += sum over the sites of a group of phase * product: in memory of the host; for CudaLayout in that of
-/// a device, but for the sums, site by site, and for one group.
-template <class Layout>
-void launch_slice_sums_of(const SliceSumsCall& call);
-
-/// This launch takes fields of a layout: the products lie alike for all layouts of the host.
-template <class Layout>
-void launch_slice_sums(const SliceSumsCall& call) {
-  using Products = std::conditional_t<std::is_same_v<Layout, CudaLayout>, CudaLayout, CpuLayout<1>>;
-  launch_slice_sums_of<Products>(call);
-}
+/// sums += sum over the sites of a group of phase * product, in memory of the host, whatever the layout.
+void launch_slice_sums(const SliceSumsCall& call);
 
 }  // namespace trellis

@@ -44,8 +44,6 @@ class Restrict {
   using Columns = SiteArray<Layout, ColumnStorage, 24>;
   using Real = typename Array::Real;
   using Scalar = typename Array::Scalar;
-  /// So many columns of P lie in a slot: on a CPU all of them, behind each other.
-  static constexpr int width = std::is_base_of_v<GpuLayout, Layout> ? 4 : 1 << 20;
 
   explicit Restrict(const RestrictCall& call)
       : sites_{call.aggregates.sites},
