@@ -71,7 +71,9 @@ class Source(SharedByCopies, NoArray):
         return f"<Source {self.description}>"
 
 
-def point_source(geometry: Geometry, at: Sequence[int], *, has_spin: bool = True) -> Source:
+def point_source(
+    geometry: Geometry, at: Sequence[int], *, has_spin: bool = True, device: str = "cpu"
+) -> Source:
     """Return a source that is one at a single site, for each spin and colour.
 
     Parameters
