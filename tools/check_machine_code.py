@@ -272,6 +272,9 @@ def main() -> int:
         arguments.table.write_text(write_table(found))
         print(f"machine code: {count} kernels in {len(found)} families, written to {arguments.table}")
         return 0
+    if not arguments.table.exists():
+        print(f"{arguments.table} is not there: expected the table that --renew writes of a build")
+        return 1
     problems = compare(read_table(arguments.table.read_text()), found)
     for problem in problems:
         print(problem)
