@@ -2,20 +2,26 @@
 
 usage: tools/long_checks WHAT [OPTIONS]      tools/long_checks WHAT --help
 
+  gpu         both architectures compiled; the tests of a simulated GPU under many orders of its streams
   multigrid   twenty random legal lattices on 1, 2 and 4 ranks, and twenty blocks that are refused
   network     the Heisenberg ferromagnet at its critical coupling: cumulant and correlation length
 
-The status is 1 where something is wrong. The checks take the built package of this tree (./bootstrap build).
+The status is 1 where something is wrong. All but gpu take the built package of this tree (./bootstrap build).
 """
 
 from __future__ import annotations
 
 import sys
 
+import long_checks_gpu
 import long_checks_multigrid
 import long_checks_network
 
-CHECKS = {"multigrid": long_checks_multigrid.main, "network": long_checks_network.main}
+CHECKS = {
+    "gpu": long_checks_gpu.main,
+    "multigrid": long_checks_multigrid.main,
+    "network": long_checks_network.main,
+}
 
 
 def main(words: list[str]) -> int:
