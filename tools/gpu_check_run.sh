@@ -9,7 +9,7 @@
 # names the parts to run, separated by commas: all_parts below has them. The exit status is 0 if no step failed or went
 # without time.
 set -uo pipefail
-export LC_ALL=C
+export LC_ALL=C GTEST_COLOR=no  # mpirun gives its processes a terminal
 pack=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
 results=${1:-gpu-check-results}
 limit=${GPU_CHECK_SECONDS:-450} step_limit=${GPU_CHECK_STEP_SECONDS:-450}

@@ -12,7 +12,32 @@ import pytest
 LAUNCHER = Path(__file__).resolve().parents[3] / "cmake" / "ccache_launcher"
 
 
-@pytest.mark.skipif(not (shutil.which("ccache") and shutil.which("g++")), reason="needs ccache and g++")
+needs_ccache = pytest.mark.skipif(
+    not (shutil.which("ccache") and shutil.which("g++")), reason="needs ccache and g++"
+)
+
+
+@needs_ccache
+def test_a_changed_comment_is_another_precompiled_header(tmp_path: Path) -> None:
+    """The compiler tells headers apart by all of their text: with the old one it would read part.hpp twice."""
+    header, source, program = tmp_path / "all.hxx", tmp_path / "all.hxx.cxx", tmp_path / "program.cpp"
+    header.write_text('#include "part.hpp"\n')
+    source.touch()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CCACHE_")}
+    environment["CCACHE_DIR"] = str(tmp_path / "cache")
+    command = [LAUNCHER, "ccache", "g++", "-fpch-preprocess", "-include", header]
+    for comment in ("one", "the number one"):
+        text = f"#pragma once\n// Returns {comment}.\ninline int one() {{ return 1; }}\n"
+        (tmp_path / "part.hpp").write_text(text)
+        program.write_text(f'#include "part.hpp"\nint main() {{ return one() + {len(comment)}; }}\n')
+        for arguments in (
+            ["-x", "c++-header", "-o", "all.hxx.gch", "-c", source],
+            ["-o", "program.o", "-c", program],
+        ):
+            subprocess.run([*command, *arguments], cwd=tmp_path, env=environment, check=True)
+
+
+@needs_ccache
 def test_the_sources_of_another_checkout_are_not_taken(tmp_path: Path) -> None:
     """A clean build of a state, a change, a clean build of that state again, and another change."""
     header, source, made = tmp_path / "all.hxx", tmp_path / "all.hxx.cxx", tmp_path / "all.hxx.gch"
