@@ -524,7 +524,7 @@ class CudaTrajectory : public Cuda {
           const int64_t copied = cuda::activity_since(before).copied_bytes;
           if (V.backend() == Backend::cuda && world()->rank() == 0)
             std::cout << what << ": " << copied << " bytes copied" << std::endl;
-          if (world()->size() == 1) EXPECT_LT(copied, 20000) << what;  // messages of halos are copies, too
+          EXPECT_LT(copied, 20000) << what;
           Numbers all = numbers(W), seen = test::numbers_of(W, record);
           all.insert(all.end(), seen.begin(), seen.end());
           return all;

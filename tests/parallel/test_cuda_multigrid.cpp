@@ -171,7 +171,9 @@ TEST_F(CudaMultigrid, setups_and_solves) {
     const Solved gpu = run(Backend::cuda), cpu = run(Backend::cpu);
     expect_alike(gpu.setup, cpu.setup, message("set-up of multigrid with ", levels, " levels"), 1e-3);
     expect_alike(gpu.solution, cpu.solution, message("solves by multigrid with ", levels, " levels"), 1e-6);
-    if (test::is_gpu_simulated()) EXPECT_EQ(gpu.iterations, cpu.iterations);
+    if (test::is_gpu_simulated()) {
+      EXPECT_EQ(gpu.iterations, cpu.iterations);
+    }
   }
 }
 

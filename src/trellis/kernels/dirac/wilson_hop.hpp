@@ -119,8 +119,7 @@ class WilsonHop {
   /// Computes right-hand sides slot .. slot + S - 1 of a block on a GPU, which reads links and neighbours
   /// once for all of them.
   template <int S>
-    requires std::is_base_of_v<GpuLayout, Layout>
-  TRELLIS_SITE_FN void compute(int block, int slot) const {
+  requires std::is_base_of_v<GpuLayout, Layout> TRELLIS_SITE_FN void compute(int block, int slot) const {
     if constexpr (S == 1) {
       (*this)(block, slot);
     } else {
