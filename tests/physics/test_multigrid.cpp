@@ -231,18 +231,6 @@ TEST(Multigrid, setups_and_solves_with_mr_do_not_depend_on_the_layout) {
   }
 }
 
-/// Numbers of a coarse matrix, [column][row][re, im], against one of the reference.
-double largest_difference(const std::vector<double>& reals, const reference::Matrix& expected) {
-  double worst = 0;
-  for (int column = 0; column < expected.columns; ++column)
-    for (int row = 0; row < expected.rows; ++row) {
-      const size_t i = 2 * (size_t(column) * size_t(expected.rows) + size_t(row));
-      worst = std::max({worst, std::abs(reals[i] - expected(row, column).re),
-                        std::abs(reals[i + 1] - expected(row, column).im)});
-    }
-  return worst;
-}
-
 TEST(Multigrid, every_coarse_matrix_is_that_of_the_reference) {
   for (const Case& c : cases()) {
     const int vectors = 4;
