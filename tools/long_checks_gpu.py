@@ -1,4 +1,4 @@
-"""What CI leaves out for GPUs: both architectures, and the tests under more orders of streams."""
+"""CI leaves this out for GPUs: both architectures, and the tests under more orders of streams."""
 
 from __future__ import annotations
 

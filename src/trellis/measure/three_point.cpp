@@ -52,7 +52,7 @@ void fill_on_host(SpinorField& out, const SpinorField& up, const SpinorField& do
     const SpinColourMatrix D = &up == &down ? U : site_matrix(down, down.layout().position(x));
     SpinColourMatrix K;
     nucleon_sink(K, U, D, shape);
-    const Complex<double> phase = shape.wrapped * shape.phases(0, &global[0]);
+    const Complex<double> phase = rounded_product(shape.wrapped, shape.phases(0, &global[0]));
     for (int column = 0; column < 12; ++column) {
       double b[24];
       nucleon_sink_column(b, K, column, phase);

@@ -19,7 +19,7 @@ needs_ccache = pytest.mark.skipif(
 
 @needs_ccache
 def test_a_changed_comment_is_another_precompiled_header(tmp_path: Path) -> None:
-    """The compiler tells headers apart by all of their text: with the old one it would read part.hpp twice."""
+    """The compiler tells headers apart by all of their text: with the old one it reads part.hpp twice."""
     header, source, program = tmp_path / "all.hxx", tmp_path / "all.hxx.cxx", tmp_path / "program.cpp"
     header.write_text('#include "part.hpp"\n')
     source.touch()

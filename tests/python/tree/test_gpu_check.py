@@ -125,6 +125,7 @@ def test_what_goes_wrong_ends_its_own_step_only(outcome: tuple[int, dict, str]) 
     for name in (
         "hops",
         "trajectory",
+        "measurements",
         "glass",
         "multigrid",
         "counters",
@@ -277,6 +278,7 @@ def test_steps_without_time_are_named(tmp_path: Path) -> None:
         "algebra",
         "gauge",
         "trajectory",
+        "measurements",
         "glass",
         "multigrid",
         "counters",

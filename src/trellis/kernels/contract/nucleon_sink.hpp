@@ -34,27 +34,34 @@ struct SpinColourMatrix {
   TRELLIS_SITE_FN const Complex<double>& at(int row, int column) const { return e[size * row + column]; }
 };
 
+/// Returns a b by four products and two sums, each rounded by itself: these are the bits that sequential
+/// sources have in files that were written before GPUs computed them.
+TRELLIS_SITE_FN Complex<double> rounded_product(const Complex<double>& a, const Complex<double>& b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
 TRELLIS_SITE_FN void add_nucleon_term(SpinColourMatrix& K, const SpinColourMatrix& U,
                                       const SpinColourMatrix& D, const NucleonSinkShape& shape,
                                       const NucleonSpins& t, int sink, int source) {
-  // The six permutations of three colours: the even ones first.
-  const int a = sink % 3, b = (a + (sink < 3 ? 1 : 2)) % 3, c = 3 - a - b;
-  const int a2 = source % 3, b2 = (a2 + (source < 3 ? 1 : 2)) % 3, c2 = 3 - a2 - b2;
+  // The six permutations of three colours, the even ones first: 012, 120, 201, 021, 210, 102.
+  const int a = sink < 3 ? sink : (6 - sink) % 3, b = (a + (sink < 3 ? 1 : 2)) % 3, c = 3 - a - b;
+  const int a2 = source < 3 ? source : (6 - source) % 3, b2 = (a2 + (source < 3 ? 1 : 2)) % 3,
+            c2 = 3 - a2 - b2;
   const int alpha = 3 * t.alpha + a, beta = 3 * t.beta + b, gamma = 3 * t.gamma + c;
   const int alpha2 = 3 * t.alpha_source + a2, beta2 = 3 * t.beta_source + b2, delta = 3 * t.delta + c2;
   const double sign = (sink < 3) == (source < 3) ? 1.0 : -1.0;
   const Complex<double> w{sign * t.re, sign * t.im};
   if (shape.down != 0.0) {
-    Complex<double> pair = U.at(alpha, alpha2) * U.at(gamma, delta);
-    mul_add(pair, -1.0 * U.at(alpha, delta), U.at(gamma, alpha2));
-    mul_add(K.at(beta2, beta), shape.down * w, pair);
+    const Complex<double> pair = rounded_product(U.at(alpha, alpha2), U.at(gamma, delta)) -
+                                 rounded_product(U.at(alpha, delta), U.at(gamma, alpha2));
+    K.at(beta2, beta) = K.at(beta2, beta) + rounded_product(shape.down * w, pair);
   }
   if (shape.up == 0.0) return;
-  const Complex<double> wd = shape.up * (w * D.at(beta, beta2)), minus = -1.0 * wd;
-  mul_add(K.at(alpha2, alpha), wd, U.at(gamma, delta));
-  mul_add(K.at(delta, gamma), wd, U.at(alpha, alpha2));
-  mul_add(K.at(delta, alpha), minus, U.at(gamma, alpha2));
-  mul_add(K.at(alpha2, gamma), minus, U.at(alpha, delta));
+  const Complex<double> wd = rounded_product(shape.up * w, D.at(beta, beta2));
+  K.at(alpha2, alpha) = K.at(alpha2, alpha) + rounded_product(wd, U.at(gamma, delta));
+  K.at(delta, gamma) = K.at(delta, gamma) + rounded_product(wd, U.at(alpha, alpha2));
+  K.at(delta, alpha) = K.at(delta, alpha) - rounded_product(wd, U.at(gamma, alpha2));
+  K.at(alpha2, gamma) = K.at(alpha2, gamma) - rounded_product(wd, U.at(alpha, delta));
 }
 
 /// Column `column` of the source is gamma5 conj(phase K[column]): b[re, im of 12].
@@ -69,7 +76,7 @@ TRELLIS_SITE_FN void nucleon_sink(SpinColourMatrix& K, const SpinColourMatrix& U
 TRELLIS_SITE_FN void nucleon_sink_column(double (&b)[24], const SpinColourMatrix& K, int column,
                                          const Complex<double>& phase) {
   for (int i = 0; i < SpinColourMatrix::size; ++i) {
-    const Complex<double> z = phase * K.at(column, i);
+    const Complex<double> z = rounded_product(phase, K.at(column, i));
     b[2 * i] = i < 6 ? z.re : -z.re;
     b[2 * i + 1] = i < 6 ? -z.im : z.im;
   }
@@ -102,7 +109,7 @@ class NucleonSinkAtSite {
     nucleon_sink(K, U, is_one_ ? U : D, shape_);
     int x[Nd];
     coordinates_.global(site, x);
-    const Complex<double> phase = shape_.wrapped * shape_.phases(0, x);
+    const Complex<double> phase = rounded_product(shape_.wrapped, shape_.phases(0, x));
     for (int column = 0; column < SpinColourMatrix::size; ++column) {
       double b[24];
       nucleon_sink_column(b, K, column, phase);
