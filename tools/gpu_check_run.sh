@@ -242,7 +242,10 @@ tests_of() {
   export OMP_NUM_THREADS
   OMP_NUM_THREADS=$(least $((cores / $1 > 0 ? cores / $1 : 1)) 4)
   begin_tests
-  step "tests, $1 processes" "$2" "${with_libraries[@]}" "$pack/bin/mpirun" -n "$1" "$pack/bin/test_cuda"
+  # Trajectories, measurements and multigrid of several processes take minutes on a simulated GPU, and
+  # tools/long_checks gpu has them.
+  step "tests, $1 processes" "$2" "${with_libraries[@]}" "$pack/bin/mpirun" -n "$1" "$pack/bin/test_cuda" \
+    "--gtest_filter=${simulated:+Cuda.}*"
   mapfile -t failed_tests < <(grep -oE '^\[  FAILED  \] \w+\.\w+ \(' "$log" | cut -d ' ' -f 6)
   count_tests
   end_tests "$1"
