@@ -32,7 +32,7 @@ void timed(Section& section, const std::string& name, const GaugeField& host,
   });
 }
 
-/// What trajectories ask of links and quarks beside solves.
+/// Times the set-up of hop links and the derivatives of quark actions, which trajectories take beside solves.
 void measure_quark_forces(Section& section, const GaugeField& host) {
   const double sites = double(host.geometry().volume());
   section.run("links of hops", [&] {

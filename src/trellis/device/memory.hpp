@@ -53,7 +53,7 @@ void set_zero(void* device, size_t bytes);
 /// All Memory objects of this process hold so many bytes, on the host and on its GPU, now and at most.
 size_t memory_in_use();
 size_t memory_peak();
-/// Those on its GPU alone.
+/// Returns the bytes on its GPU alone.
 size_t gpu_memory_in_use();
 size_t gpu_memory_peak();
 /// Bytes of freed memory that waits for the next field of its size. More than 128 MiB of it only as long as

@@ -33,7 +33,7 @@ uint64_t pool_bytes(cudaMemPoolAttr which) {
   return bytes;
 }
 
-/// What comes to `second` starts after what `first` holds now.
+/// Makes launches that come to `second` start after those that `first` holds now.
 void order(cudaStream_t first, cudaStream_t second) {
   cudaEvent_t event;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");

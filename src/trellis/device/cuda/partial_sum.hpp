@@ -91,7 +91,7 @@ struct PartialSum {
   }
 };
 
-/// What a sum leaves for the host, in memory of the host.
+/// A sum leaves this in memory of the host.
 struct FinishedSum {
   Bits low[exact_sum_bins];
   long long high[exact_sum_bins];

@@ -19,7 +19,7 @@ void set_launch_queue(int queue);
 
 /// Puts work behind what the queue holds.
 void submit(int queue, std::function<void()> work);
-/// What comes to the queue from here on runs after what the other one holds now.
+/// Makes work that comes to the queue from here on run after the work that the other one holds now.
 void order_behind(int queue, int other);
 /// The host waits for what the queue holds now.
 void wait_for(int queue);

@@ -29,7 +29,7 @@ double largest_over_links(const GaugeField& U, LinkCheck check) {
   return std::sqrt(U.lattice().communicator().maximum(largest));
 }
 
-/// Of the rows and columns of a link (view/link_reals.hpp).
+/// Takes the rows and columns of a link (view/link_reals.hpp).
 double largest_length(const Link& U) {
   ColorMatrix<double> matrix;
   for (size_t k = 0; k < 9; ++k) matrix.e[k / 3][k % 3] = {U[k].real(), U[k].imag()};

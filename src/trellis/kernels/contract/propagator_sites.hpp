@@ -1,5 +1,5 @@
 #pragma once
-/// What is done with the columns of a propagator site by site.
+/// These kernels work on the columns of a propagator site by site.
 #include "trellis/kernels/contract/site_products.hpp"
 #include "trellis/kernels/contract/sparse_spin_matrix.hpp"
 

@@ -9,7 +9,7 @@
 
 namespace trellis {
 
-/// Of the 36 reals of a block. NaN or -infinity where a pivot is not positive.
+/// Returns log det of a block from its 36 reals: NaN or -infinity where a pivot is not positive.
 template <class R>
 TRELLIS_SITE_FN R log_determinant_of_block(const R* a) {
   Complex<R> L[6][6];
