@@ -1,5 +1,7 @@
 /// The GPU layout and its vectors: each number of a site has one place, each vector can be loaded at once,
 /// and all ways to read a site give what was stored.
+// sanitize: 0
+#define TRELLIS_FOR_TESTS 1  // without forced inlining: less time to compile
 #include <gtest/gtest.h>
 
 #include <set>

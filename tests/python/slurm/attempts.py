@@ -31,8 +31,8 @@ def launch(launcher: Launcher, folder: Path, name: str, command: list[str], *pla
     return launcher.launch(attempt, Placement(tuple(places)), environment)
 
 
-def wait(launcher: Launcher, count: int, seconds: float = 60) -> dict[str, Ended]:
-    """The ends of `count` attempts."""
+def wait(launcher: Launcher, count: int, seconds: float = 240) -> dict[str, Ended]:
+    """Return the ends of `count` attempts; a busy machine takes minutes for some."""
     ended: dict[str, Ended] = {}
     deadline = time.monotonic() + seconds
     while len(ended) < count:

@@ -68,7 +68,7 @@ class Allocation:
             "sbatch", "--parsable", "--no-kill", f"-N{nodes}", "--exclusive", f"--time={minutes}",
             f"--gres=gpu:{cluster.gpus}", "--output=/dev/null", "--wrap=sleep 1000",
         )  # fmt: skip
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 90
         while cluster.output("squeue", "-h", "-j", self.job, "-o", "%T") != "RUNNING":
             assert time.monotonic() < deadline, "the allocation does not start"
             time.sleep(0.05)

@@ -65,7 +65,7 @@ def test_one_rank_of_a_step_is_killed(allocation, tmp_path, program):
     command = ["sh", "-c", f"echo $$ > pid.$SLURM_PROCID; {program}"]
     launch(launcher, tmp_path, "wide", command, place("n1", 2), place("n2", 2))
     paths = [tmp_path / f"pid.{rank}" for rank in range(4)]
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 90
     while not all(path.exists() and path.read_text().endswith("\n") for path in paths):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -79,7 +79,7 @@ def test_one_rank_of_a_step_is_killed(allocation, tmp_path, program):
     assert end.status != 0
     assert end.lost_nodes == ()
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
-        assert time.monotonic() < deadline + 20
+        assert time.monotonic() < deadline + 90
         time.sleep(0.05)
 
 
@@ -112,7 +112,7 @@ def test_an_agent_whose_node_answers_late_joins(own_allocation, tmp_path):
         assert wait(launcher, 1)["early"].status == 0
         os.kill(daemon, signal.SIGCONT)
         joined: list[str] = []
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while "n4" not in joined and time.monotonic() < deadline:
             launcher.poll(0.1)
             joined += launcher.node_changes()[0]
