@@ -14,6 +14,7 @@ from typing import Any
 
 from ..evolve.heatbath import HeatBath
 from ..evolve.monomials import make_hmc, make_sea, naming_keys
+from ..evolve.quark_operators import make_measured_operator, make_operator
 from ..evolve.smeared_links import smeared_links
 from ..gauge.fields import GaugeField
 from ..gauge.geometry import Geometry
@@ -26,9 +27,9 @@ from ..ground.tuning import keep, prepare
 from ..measure.configuration_files import find_configurations
 from ..measure.inputs import require_one_lattice
 from ..measure.multigrid import set_up
-from ..measure.setup import make_operator, make_solver
+from ..measure.setup import make_solver
 from ..measure.sources import make_source
-from ..measure.staggered_quarks import make_staggered_operator, solve_all_masses
+from ..measure.staggered_quarks import solve_all_masses
 from ..quarks.operators import WilsonClover
 from ..run_files import GenerateRun, HmcRun, MeasureRun
 from ..run_files.common import MachineTable
@@ -131,11 +132,11 @@ def _solves(run: MeasureRun, output: Output) -> None:
     source = make_source(run.source, links, (0, 0, 0, 0), 1, has_spin=run.spin_quark is not None)
     with contextlib.suppress(NotConverged):  # a few iterations have all kernels
         if run.spin_quark is not None:
-            M: Any = make_operator(run.spin_quark, links, run.solver.columns)
+            M: Any = make_measured_operator(run.spin_quark, links, run.solver.columns)
             make_solver(short, _multigrid(run, M))(M).propagator(source)
         elif run.staggered_quark is not None:
             quark = run.staggered_quark
-            of_all = make_staggered_operator(quark, links)
+            of_all = make_operator(quark, links)
             solve_all_masses(of_all, quark.masses, source, make_solver(short))
 
 

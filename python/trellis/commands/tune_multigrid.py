@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..evolve.quark_operators import make_operator
 from ..evolve.smeared_links import smeared_links
 from ..gauge.field_files import read_with_report
 from ..ground.compiled_core import load
@@ -20,12 +21,10 @@ from ..ground.parallel import broadcast, on_root
 from ..measure.configuration_files import find_configurations
 from ..measure.inputs import require_one_lattice
 from ..measure.multigrid import lightest, require_blocks, right_hand_sides
-from ..measure.setup import make_operator
 from ..quarks.operators import WilsonClover
 from ..run_files import MeasureRun
 from ..run_files.measured_quarks import MeasuredQuark
 from ..run_files.multigrid import MeasuredMultigridTable
-from ..run_files.quarks import WilsonKind
 from ..runs.setup import load_run, set_threads
 from ..solve.choice import krylov_solver
 from ..solve.gcr import gcr
@@ -92,7 +91,6 @@ def tune_multigrid(run_file: Path, *, json: bool) -> int:
     require_one_lattice(found, run.configurations)
     U = read_with_report(found[0][1], grid=run.machine.grid, lattice=run.configurations.lattice)
     M = make_operator(quarks[lightest(quarks)], smeared_links(run.smearing, U))
-    assert isinstance(M, WilsonClover)  # of such quarks
     table = run.solver.multigrid or MeasuredMultigridTable()
     require_blocks(table, U.geometry.extents)
     search = _Search(run, table, M, right_hand_sides(run, len(quarks)), output)
@@ -122,7 +120,7 @@ def tune_multigrid(run_file: Path, *, json: bool) -> int:
 
 def _quarks(run: MeasureRun) -> dict[str, MeasuredQuark]:
     fermion = run.spin_quark
-    if fermion is None or not isinstance(fermion, WilsonKind):
+    if fermion is None or not fermion.has_multigrid:
         raise BadArgument(
             "--multigrid: expected a run file of measure with a fermion of type wilson, clover or "
             "twisted_mass"

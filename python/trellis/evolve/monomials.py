@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..ground.arguments import stout_weights
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, NumericError
 from ..run_files import HmcRun, load_run_file
-from ..run_files.quarks import Hisq, StaggeredKind
-from ..run_files.sea import SeaClover, SeaQuark, SeaTwistedMass, SeaWilson
+from ..run_files.sea import SeaQuark
 from .hmc import HMC, Level, Monomial, gauge_monomial
-from .online_measurements import boundary_phases
 from .rational import Rational, rational_power
+from .sea_operators import SeaOperators, wilson_params
 
 if TYPE_CHECKING:
     from ..gauge.fields import GaugeField
 
-#: Flavours of the sea of the Wilson kinds.
-_SeaWilson = SeaWilson | SeaClover | SeaTwistedMass
 #: Least steps of the Lanczos estimate of a spectrum, and the relative accuracy of its lower end.
 _LANCZOS_STEPS, _LOWER_ACCURACY = 40, 0.1
 #: Of its upper end alone, which has to stay below the interval's by the margin: what so few steps may miss
@@ -88,7 +84,8 @@ class Sea:
     def outside(self, U: GaugeField) -> dict[str, Interval]:
         """Flavours whose spectrum at U leaves their interval, and the wider ones they need. Collective.
 
-        Staggered spectra begin above mass^2, and flavours that differ by their mass alone share one estimate.
+        Spectra with a lower bound, mass^2 of staggered quarks, begin above it, and flavours that differ by
+        their mass alone share one estimate of the upper end.
         """
         found = {}
         uppers: dict[tuple[object, ...], float] = {}
@@ -97,9 +94,8 @@ class Sea:
             if interval is None:
                 continue
             bound = fermion.lower_bound
-            if isinstance(fermion, StaggeredKind):
-                key: tuple[object, ...] = (fermion.type, fermion.epsilon, fermion.boundary)
-                key += (fermion.mu_over_ipiT, fermion.charge_thirds)
+            if bound > 0:
+                key = fermion.beside_mass
                 if key not in uppers:
                     uppers[key] = self.upper_end(fermion.name, U, _UPPER_STEPS) * _UPPER_MARGIN - bound
                 low, high = bound, uppers[key] + bound
@@ -133,38 +129,12 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
     ]
     if not run.fermions:
         return sea
-    core = load()
-    stout = run.smearing.stout
-    rho, steps = (0.0, 0) if stout is None else (stout.rho, stout.steps)
-    links = core.SmearedLinks(stout_weights("smearing.stout.rho", rho), steps, arithmetic)
-    staggered, hisq = core.StaggeredSea(), core.HisqSmearing(run.hisq.force_cut)
+    operators = SeaOperators(run)
     number = 0
     for fermion in run.fermions:
-        sea._links_of[fermion.name] = hisq if fermion.has_own_smearing else links
-        if isinstance(fermion, Hisq):
-            sea._operators[fermion.name] = core.hisq_fermion(
-                hisq,
-                fermion.bare_mass,
-                fermion.epsilon,
-                boundary_phases(fermion.boundary),
-                fermion.mu_over_ipiT,
-                fermion.charge_thirds,
-                list(run.background.b),
-                list(run.background.e),
-            )
-        elif isinstance(fermion, StaggeredKind):
-            sea._operators[fermion.name] = core.staggered_fermion(
-                staggered,
-                fermion.bare_mass,
-                boundary_phases(fermion.boundary),
-                fermion.mu_over_ipiT,
-                fermion.charge_thirds,
-                list(run.background.b),
-                list(run.background.e),
-            )
-        else:
-            sea._operators[fermion.name] = _wilson_operator(fermion, run.lattice.extents)
-        if isinstance(fermion, StaggeredKind) or fermion.is_rational:
+        sea._links_of[fermion.name] = operators.links_of(fermion)
+        sea._operators[fermion.name] = operators.of(fermion)
+        if fermion.is_rational:
             sea.intervals[fermion.name] = _interval(sea, fermion, U, intervals)
             _add_rational(sea, fermion, number)
         else:
@@ -241,44 +211,11 @@ def _clover_flavours(run: HmcRun) -> str:
     The text is like "fermions 'light' (csw = 2, kappa = 0.12)".
     """
     found = [
-        f"{fermion.name!r} (csw = {fermion.csw:g}, "
-        + (f"mass = {fermion.mass:g})" if fermion.kappa is None else f"kappa = {fermion.kappa:g})")
+        f"{fermion.name!r} (csw = {fermion.operator_arguments()['csw']:g}, {fermion.given_mass})"
         for fermion in run.fermions
-        if isinstance(fermion, SeaClover | SeaTwistedMass) and fermion.has_clover_term
+        if fermion.has_clover_term
     ]
     return f"fermions {' or '.join(found)}"
-
-
-def _wilson_operator(fermion: _SeaWilson, extents: Sequence[int]) -> Any:
-    """Return the even-odd operator, with multigrid for its solves where the flavour asks for it.
-
-    Blocks and smoother follow from the lattice alone, so that no bit depends on ranks.
-    """
-    core, table = load(), fermion.multigrid_table
-    if table is None:
-        return core.wilson_fermion(_wilson_params(fermion))
-    params = core.MultigridParams()
-    params.levels = table.levels_on(extents)
-    params.block, *params.coarse_blocks = table.blocks_on(extents)
-    params.cycle = table.cycle
-    params.smoother = table.smoother_on(extents)
-    if params.smoother == "sap":
-        params.schwarz_block = params.block
-    params.vectors, *params.coarse_vectors = table.vectors_on(extents)
-    params.sweeps, params.seed = table.sweeps, table.seed
-    params.smoothing = table.smoothing or 0  # 0: by the smoother
-    params.coarse_tolerance = table.coarse_tolerance
-    params.coarse_solver, params.coarse_ranks = table.coarse_solver, table.coarse_ranks
-    return core.wilson_fermion_with_multigrid(_wilson_params(fermion), params, table.refresh)
-
-
-def _wilson_params(fermion: _SeaWilson) -> Any:
-    params = load().WilsonParams()
-    params.mass = fermion.bare_mass
-    params.csw_spatial = params.csw_temporal = fermion.csw
-    params.twisted_mass = fermion.twisted_mass
-    params.boundary = boundary_phases(fermion.boundary)
-    return params
 
 
 def _interval(
@@ -359,15 +296,15 @@ def _add_rational(sea: Sea, fermion: SeaQuark, number: int) -> None:
             )
         )
     ]
-    if not isinstance(fermion, StaggeredKind) and fermion.has_clover_term:
+    if fermion.has_clover_term:
         monomials.append(_determinant(sea, fermion))
     sea.monomials[fermion.name] = monomials
 
 
-def _add_two_flavours(sea: Sea, fermion: _SeaWilson, number: int) -> None:
+def _add_two_flavours(sea: Sea, fermion: SeaQuark, number: int) -> None:
     """NAME.0 is the ratio with the smallest shifts, the last one the heaviest determinant."""
     run, core = sea.run, load()
-    shifts = [0.0, *[rho**2 for rho in reversed(fermion.hasenbusch)]]
+    shifts = [0.0, *[rho**2 for rho in reversed(fermion.hasenbusch_masses)]]
     for k, name in enumerate(fermion.monomial_names):
         numerator = shifts[k + 1] if k + 1 < len(shifts) else None
         sea.monomials[name] = [
@@ -390,9 +327,9 @@ def _add_two_flavours(sea: Sea, fermion: _SeaWilson, number: int) -> None:
         sea.monomials[fermion.monomial_names[-1]].append(_determinant(sea, fermion))
 
 
-def _determinant(sea: Sea, fermion: _SeaWilson) -> Monomial:
+def _determinant(sea: Sea, fermion: SeaQuark) -> Monomial:
     return Monomial(
         load().clover_determinant_monomial(
-            f"{fermion.name}_determinant", sea._links_of[fermion.name], _wilson_params(fermion), fermion.n_f
+            f"{fermion.name}_determinant", sea._links_of[fermion.name], wilson_params(fermion), fermion.n_f
         )
     )

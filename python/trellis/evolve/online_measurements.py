@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,11 @@ import numpy as np
 from ..gauge.flow import flow_history
 from ..ground.errors import BadArgument
 from ..ground.solve_report import NotConverged
-from ..quarks.operators import WilsonClover
-from ..run_files.quarks import StaggeredKind
-from ..run_files.valence import ValenceHisq, ValenceStaggered, as_valence
+from ..run_files.valence import as_valence
 from ..solve.cg import cg
 from ..solve.even_odd import even_odd
 from ..solve.mixed_precision import mixed_precision
-from ..solve.staggered import HISQ, Staggered, StaggeredObservables
+from .quark_operators import FlavourOperators
 from .smeared_links import smeared_links
 
 if TYPE_CHECKING:
@@ -27,17 +24,10 @@ if TYPE_CHECKING:
     from ..run_files.quarks import BackgroundTable
     from ..run_files.sea import SeaQuark
     from ..run_files.smearing import SmearingTable
-    from ..run_files.valence import ValenceClover, ValenceQuark, ValenceTwistedMass, ValenceWilson
-    from ..solve.noise_traces import WilsonObservables
+    from ..run_files.valence import ValenceQuark
 
 #: A measurement: a number, or an array with a first axis of noise vectors, flow times or R.
 Values = dict[str, Any]
-
-
-def boundary_phases(phases: Sequence[float]) -> list[complex]:
-    """Return exp(i pi phase), exact for 0 and 1."""
-    exact = {0.0: 1.0 + 0j, 1.0: -1.0 + 0j}
-    return [exact.get(p, cmath.exp(1j * cmath.pi * p)) for p in phases]
 
 
 def sea_flavours(
@@ -81,7 +71,7 @@ class OnlineMeasurements:
                 "measure.fermions: the run has no quarks; add [[measure.valence]], or leave the table out"
             )
         if table and table.fermions is not None and table.fermions.magnetisation:
-            if not any(isinstance(flavour, StaggeredKind) for flavour in self.flavours):
+            if all(flavour.has_spin for flavour in self.flavours):
                 raise BadArgument(
                     "measure.fermions.magnetisation is that of staggered and HISQ flavours, and there is none"
                 )
@@ -179,26 +169,12 @@ class OnlineMeasurements:
             "configuration": number,
             "susceptibility": table.susceptibility,
         }
-        smeared: dict[SmearingTable, GaugeField] = {}
-        hisq: HISQ | None = None
+        operators = FlavourOperators(U)
         for flavour in self.flavours:
-            if flavour.smearing not in smeared:
-                smeared[flavour.smearing] = smeared_links(flavour.smearing, U)
-            links = smeared[flavour.smearing]
-            found: StaggeredObservables | WilsonObservables
-            M: Staggered | HISQ
+            M = operators.of(flavour)
+            planes = () if flavour.has_spin else table.magnetisation
             try:
-                if not isinstance(flavour, ValenceStaggered | ValenceHisq):
-                    found = even_odd(solver)(_wilson(links, flavour)).observables(n_f=flavour.n_f, **key)
-                    series: Values = {"condensate": found.condensate, "pseudoscalar": found.pseudoscalar}
-                else:
-                    if isinstance(flavour, ValenceHisq):
-                        M = hisq = _hisq(links, flavour, hisq)
-                    else:
-                        M = Staggered(links, **_staggered_parameters(flavour))
-                    found = M.observables(n_f=flavour.n_f, planes=table.magnetisation, solver=solver, **key)
-                    series = {"condensate": found.condensate}
-                    series |= {f"magnetisation_{plane}": m for plane, m in found.magnetisation.items()}
+                found = even_odd(solver)(M)._observables(n_f=flavour.n_f, planes=planes, **key)
             except NotConverged as error:
                 raise NotConverged(
                     f"{error}; the run file has measure.fermions.max_iterations = {table.max_iterations}, "
@@ -207,11 +183,7 @@ class OnlineMeasurements:
                     error.report,
                 ) from error
             iterations += found.report.iterations
-            series |= {
-                "number_density": found.number_density,
-                "susceptibility_connected": found.susceptibility_connected,
-                "susceptibility_disconnected": found.susceptibility_disconnected,
-            }
+            series = found.series()
             values |= {f"{name}.{flavour.name}": v for name, v in series.items() if v is not None}
         values["iterations_measure"] = float(iterations)
         return values
@@ -243,31 +215,3 @@ class OnlineMeasurements:
                 spatial=table.spatial, temporal=table.temporal, planes=table.planes
             )
         }
-
-
-def _wilson(links: GaugeField, flavour: ValenceWilson | ValenceClover | ValenceTwistedMass) -> WilsonClover:
-    return WilsonClover(
-        links,
-        mass=flavour.bare_mass,
-        csw=flavour.csw,
-        twisted_mass=flavour.twisted_mass,
-        boundary=boundary_phases(flavour.boundary),
-    )
-
-
-def _staggered_parameters(flavour: ValenceStaggered | ValenceHisq) -> dict[str, Any]:
-    """The arguments that naive and improved staggered operators share."""
-    return {
-        "mass": flavour.bare_mass,
-        "boundary": boundary_phases(flavour.boundary),
-        "mu_over_ipiT": flavour.mu_over_ipiT,
-        "charge_thirds": flavour.charge_thirds,
-        "b": flavour.background.b,
-        "e": flavour.background.e,
-    }
-
-
-def _hisq(links: GaugeField, flavour: ValenceHisq, hisq: HISQ | None) -> HISQ:
-    """The flavour's operator, which shares the smeared links of `hisq`."""
-    parameters = _staggered_parameters(flavour) | {"epsilon": flavour.epsilon}
-    return HISQ(links, **parameters) if hisq is None else hisq.flavour(**parameters)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..evolve.rational import order_estimate
 from ..gauge.geometry import Geometry
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.online import MeasureTable
-from ..run_files.quarks import Hisq, StaggeredKind
+from ..run_files.quark import Quark
 from ..run_files.sea import SeaQuark
-from ..run_files.valence import ValenceQuark
 from ..runs.setup import gauge_field_bytes
 
 #: Interpreter, libraries and tables, without and with quarks (mpmath).
@@ -40,11 +40,28 @@ _ONE_WILSON, _RATIO = 3.5, 0.2
 #: Multigrid takes so many bytes a site: matrices and work of solves, and copies of the test vectors, 96 bytes
 #: each, while they are improved.
 _MULTIGRID, _MULTIGRID_COPIES = 5000.0, 7.0
-#: Vectors on half the lattice of each pole and pseudofermion, by the action's type: kept, and in a solve.
-_KEPT_VECTORS = {"staggered": 3.1, "wilson": 1.6}
-_SOLVE_VECTORS = {"staggered": 1.6, "wilson": 1.0}
-#: Of on-line measurements, each noise vector: source, solution, those of the batched solve, insertions.
-_MEASURED_VECTORS = {"staggered": 3.2, "wilson": 5.0}
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """How many vectors quarks with spin, or without it, take.
+
+    Attributes
+    ----------
+    kept, in_solve
+        On half the lattice for each pole and pseudofermion: kept, and in a solve.
+    measured
+        For each noise vector of on-line measurements: source, solution, those of the batched solve,
+        insertions.
+    """
+
+    kept: float
+    in_solve: float
+    measured: float
+
+
+_SPINORS = _Vectors(kept=1.6, in_solve=1.0, measured=5.0)
+_COLOUR_VECTORS = _Vectors(kept=3.1, in_solve=1.6, measured=3.2)
 #: And smeared links and operators of one flavour at a time; trajectories with HISQ have room for them.
 _MEASURED_LINKS = 6.2
 #: What a process holds beside or instead: it keeps freed blocks of up to 32 MiB, larger ones go back at once.
@@ -66,9 +83,9 @@ def hmc_bytes(run: HmcRun, geometry: Geometry) -> float:
     if not run.fermions:
         fields = _QUENCHED + (_FLOAT if run.molecular_dynamics.arithmetic == "single" else 0)
         return _PROCESS + margin * (fields * field + _measurement_bytes(run.measure, run.fermions, geometry))
-    poles = [(_kind(fermion), _pole_bytes(fermion, geometry)) for fermion in run.fermions]
-    vectors = sum(_KEPT_VECTORS[kind] * size for kind, size in poles)
-    vectors += max(_SOLVE_VECTORS[kind] * size for kind, size in poles)
+    poles = [(_vectors_of(fermion), _pole_bytes(fermion, geometry)) for fermion in run.fermions]
+    vectors = sum(of.kept * size for of, size in poles)
+    vectors += max(of.in_solve * size for of, size in poles)
     vectors += _measurement_bytes(run.measure, run.fermions, geometry)
     fields = margin * (_gauge_fields(run) * field + vectors)
     return _PROCESS_WITH_QUARKS + fields + _multigrid_bytes(run, geometry)
@@ -83,13 +100,13 @@ def _gauge_fields(run: HmcRun) -> float:
         fields += _STOUT + _STOUT_STEP * steps
     if run.molecular_dynamics.arithmetic == "single":
         fields += _FLOAT + _FLOAT_STEP * steps
-    epsilons = {fermion.epsilon for fermion in run.fermions if isinstance(fermion, Hisq)}
+    epsilons = {fermion.naik_epsilon for fermion in run.fermions if fermion.has_naik_term}
     if epsilons:
         fields += _HISQ + _HISQ_EPSILON * (len(epsilons) - 1)
     for fermion in run.fermions:
-        if not isinstance(fermion, StaggeredKind):
+        if fermion.has_spin:
             fields += _CLOVER if fermion.has_clover_term else _WILSON
-            fields += _ONE_WILSON if fermion.n_f == 1 else _RATIO * len(fermion.hasenbusch)
+            fields += _ONE_WILSON if fermion.is_rational else _RATIO * len(fermion.hasenbusch_masses)
     return fields
 
 
@@ -101,14 +118,8 @@ def _multigrid_bytes(run: HmcRun, geometry: Geometry) -> float:
     return sites * sum(per_site)
 
 
-def _kind(quark: SeaQuark | ValenceQuark) -> str:
-    """Return "staggered" or "wilson", for the tables above."""
-    return "wilson" if quark.has_spin else "staggered"
-
-
-def _reals(kind: str) -> int:
-    """Return the number of real numbers in a spinor (Wilson) or a colour vector (staggered)."""
-    return 24 if kind == "wilson" else 6
+def _vectors_of(quark: Quark) -> _Vectors:
+    return _SPINORS if quark.has_spin else _COLOUR_VECTORS
 
 
 def _pole_bytes(fermion: SeaQuark, geometry: Geometry) -> float:
@@ -125,7 +136,7 @@ def _pole_bytes(fermion: SeaQuark, geometry: Geometry) -> float:
         table.dynamics_order or order_estimate(ratio, table.dynamics_tolerance),
     )
     half = math.prod(geometry.local_extents) / 2
-    return 8 * _reals(_kind(fermion)) * half * max(orders) * (fermion.pseudofermions or 1)
+    return 8 * fermion.reals_of_site * half * max(orders) * (fermion.pseudofermions or 1)
 
 
 def _measurement_bytes(table: MeasureTable | None, sea: Sequence[SeaQuark], geometry: Geometry) -> float:
@@ -138,8 +149,8 @@ def _measurement_bytes(table: MeasureTable | None, sea: Sequence[SeaQuark], geom
     has_hisq = any(fermion.has_own_smearing for fermion in sea)
     links = 0.0 if has_hisq else _MEASURED_LINKS
     found = links * gauge_field_bytes(geometry.local_extents, geometry.grid)
-    kinds = {_kind(f) for f in (*sea, *table.valence)}
-    if table.fermions is not None and kinds:
-        vectors = max(_MEASURED_VECTORS[kind] * _reals(kind) for kind in kinds)
+    flavours: tuple[Quark, ...] = (*sea, *table.valence)
+    if table.fermions is not None and flavours:
+        vectors = max(_vectors_of(flavour).measured * flavour.reals_of_site for flavour in flavours)
         found += 8 * vectors * math.prod(geometry.local_extents) * table.fermions.vectors
     return found

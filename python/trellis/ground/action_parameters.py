@@ -5,6 +5,7 @@ Nothing here loads the compiled part, whose operators convert kappa by the same 
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 #: c1, the weight of the 2x1 loops, of the gauge actions, doc/conventions.md "Gauge action".
@@ -21,5 +22,5 @@ def kappa_to_mass(kappa: float) -> float:
 
 
 def mass_to_kappa(mass: float) -> float:
-    """The hopping parameter 1 / (2 (4 + m)) of a bare mass that is not -4."""
-    return 1 / (2 * (4 + mass))
+    """The hopping parameter 1 / (2 (4 + m)) of a bare mass; infinity for -4."""
+    return 1 / (2 * (4 + mass)) if mass != -4 else math.inf

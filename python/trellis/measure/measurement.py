@@ -191,9 +191,8 @@ class Measurement:
         self.quarks = quarks = self._quarks(
             ConfigurationInHand(number, path, U, links, smearing_links), folder
         )
-        if isinstance(quarks, SpinQuarks):
-            measured.solver_choice = quarks.solver_choice
-        if isinstance(quarks, SpinQuarks) and quarks.multigrid is not None:
+        measured.solver_choice = quarks.solver_choice
+        if quarks.multigrid is not None:
             measured.multigrid = quarks.multigrid
             self.setup_seconds += quarks.multigrid.seconds
         useless = load_sources(folder, number, run, U, measured, path, self.note_translation)

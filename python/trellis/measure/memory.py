@@ -10,11 +10,10 @@ from ..gauge.geometry import Geometry
 from ..ground.compiled_core import load
 from ..ground.machine import roof_buffer_bytes
 from ..run_files import MeasureRun
-from ..run_files.quarks import DomainWall
 from ..run_files.solvers import PreconditionerTable, SolverTable
 from ..run_files.staggered_measurement import MeasuredStaggeredKind
+from ..runs.multigrid_memory import MultigridBytes
 from ..runs.setup import gauge_field_bytes
-from .multigrid_memory import MultigridBytes
 from .setup import lanczos_bytes
 from .staggered_quarks import VECTORS_AT_A_TIME
 
@@ -84,10 +83,8 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
     flavours = 1 + fermion.has_strange + run.has_doublet
     inserted = max(run.feynman_hellmann.count, 1 if run.three_point.currents else 0)
     propagators = 2 * flavours + 2 * inserted * (2 if run.has_doublet else 1)
-    if (
-        isinstance(fermion, DomainWall) and run.needs_fields
-    ):  # of the source's solve, and of the sequential one
-        propagators += (fermion.Ls + _BESIDE_FIELDS) * (2 if run.three_point.has_conserved else 1)
+    if run.needs_fields:  # of the source's solve, and of the sequential one
+        propagators += (fermion.slices + _BESIDE_FIELDS) * (2 if run.three_point.has_conserved else 1)
     if run.stored_propagators is not None and run.stored_propagators.use == "guess":
         propagators += 1
     made = _multigrid_bytes(run, geometry, flavours)
@@ -151,15 +148,15 @@ def _staggered_solve_bytes(run: MeasureRun, masses: int, geometry: Geometry, col
 
 
 def _solve_bytes(run: MeasureRun, geometry: Geometry, made: MultigridBytes) -> float:
-    fermion = run.spin_quark
+    slices = 1 if run.spin_quark is None else run.spin_quark.slices
     if run.solver.multigrid is not None:  # batches of source and solution, and of the operator's own vectors
         vector = load().propagator_bytes(geometry._core) / _COLUMNS
         solver = run.solver.model_copy(update={"type": "multigrid"})  # auto: the larger one
         return _COLUMNS_OF_A_BATCH * ((4 + _batch_fields(solver)) * vector + made.cycle)
-    if isinstance(fermion, DomainWall):
+    if slices > 1:
         columns = run.solver.columns
         vectors = work_fields(run.solver, columns)
-        return load().domain_wall_solve_bytes(geometry._core, fermion.Ls, columns, vectors)
+        return load().domain_wall_solve_bytes(geometry._core, slices, columns, vectors)
     vectors = work_fields(run.solver, _COLUMNS)
     return load().propagator_solve_bytes(geometry._core, run.solver.even_odd != "none", vectors)
 
@@ -177,8 +174,8 @@ def _roof_bytes(run: MeasureRun, geometry: Geometry) -> float:
     if fermion is None:
         return 0.0
     vectors = _APPLICATION * _COLUMNS
-    if isinstance(fermion, DomainWall):
-        vectors = _WALL_APPLICATION * run.solver.columns * fermion.Ls
+    if fermion.slices > 1:
+        vectors = _WALL_APPLICATION * run.solver.columns * fermion.slices
     scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
     return roof_buffer_bytes(scale * vectors * int(np.prod(geometry.local_extents)) * 24 * 8)
 

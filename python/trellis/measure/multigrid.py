@@ -13,7 +13,7 @@ from ..ground.errors import BadArgument
 from ..ground.parallel import on_root
 from ..quarks.operators import WilsonClover
 from ..run_files import MeasureRun
-from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
+from ..run_files.measured_quarks import MeasuredQuark
 from ..run_files.multigrid import MeasuredMultigridTable, MultigridTable
 from ..runs.setup import make_output_folder
 from ..solve.choice import forecast_multigrid, multigrid_pays, reason, try_krylov
@@ -265,5 +265,4 @@ def _value(params: Any, name: str) -> Any:
 
 
 def _diagonal(quark: MeasuredQuark) -> float:
-    assert not isinstance(quark, MeasuredDomainWall)  # run files refuse others
     return abs(quark.diagonal(quark.bare_mass)[0])

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ..gauge.fields import GaugeField
 from ..gauge.flow import FlowHistory
 from ..ground import dataset_checksums
-from ..ground.action_parameters import mass_to_kappa
 from ..ground.compiled_core import load
 from ..ground.crash_safe_files import behind_links
 from ..ground.errors import BadArgument, FileError
@@ -28,12 +27,12 @@ from ..run_files.contractions import STRANGE
 from ..run_files.earlier import TRANSLATED, translate_record
 from ..run_files.measured_quarks import MeasuredQuark
 from ..run_files.measured_sources import SourceTable
-from ..run_files.quarks import PHASE_WORDS, Coefficients, DomainWall
-from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
+from ..run_files.phases import PHASE_WORDS
+from ..run_files.staggered_measurement import MeasuredStaggeredKind
 from ..runs.changed_keys import different_keys, differing_keys
 from .inputs import FileStamp, write_input
 from .multigrid import ConfigurationMultigrid
-from .setup import coefficients, describe_smearing
+from .setup import describe_smearing
 from .sources import staggered_sites
 from .speed import speed_columns
 from .staggered_quarks import CONDENSATE, StaggeredMeson
@@ -262,16 +261,7 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
     }
     if not particle:  # a pair of mesons = ["all"], analysed only when it is named
         del common["particle"]
-    if isinstance(fermion, DomainWall):
-        common |= {"b5": _number_or_text(fermion.b5), "c5": _number_or_text(fermion.c5)}
-        common |= {"M5": fermion.M5, "Ls": float(fermion.Ls)}
-        if (fermion.nu, fermion.xi0) != (1, 1):
-            common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}
-    else:
-        common |= {"kappa": float(mass_to_kappa(mass)), "csw": float(fermion.csw)}
-        csw_temporal = fermion.csw if fermion.csw_temporal is None else fermion.csw_temporal
-        common |= {"csw_temporal": float(csw_temporal), "twisted_mass": float(fermion.twisted_mass)}
-        common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}
+    common |= fermion.dataset_attributes
     if fermion.has_twist:
         common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in fermion.boundary[:3])
     if kind == "baryon":
@@ -316,11 +306,7 @@ def staggered_attributes(run: MeasureRun, meson: StaggeredMeson) -> dict[str, st
     }
     if has_partner:  # its states have the sign (-1)^t, which analyses fit
         common["partner"] = meson.channel.partner
-    if isinstance(quark, MeasuredHisq):
-        common["epsilon"] = float(quark.epsilon)
-    for key in ("mu_over_ipiT", "charge_thirds"):
-        if getattr(quark, key):
-            common[key] = float(getattr(quark, key))
+    common |= quark.dataset_attributes
     if quark.has_twist:
         common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in quark.boundary[:3])
     return common
@@ -331,14 +317,6 @@ def time_boundary(fermion: MeasuredQuark | MeasuredStaggeredKind) -> str:
     time = fermion.boundary[3]
     words = {phase: word for word, phase in PHASE_WORDS.items()}
     return time if isinstance(time, str) else words.get(time, repr(time))
-
-
-def _number_or_text(value: Coefficients) -> float | str:
-    """Return one coefficient as a number, and a list as a text with Python's complex numbers: 1.5+0.25j."""
-    numbers = coefficients(value)
-    if isinstance(numbers, list):
-        return " ".join(repr(z).strip("()") for z in numbers)
-    return float(numbers.real)
 
 
 def _write_flow(group: Any, history: FlowHistory) -> None:

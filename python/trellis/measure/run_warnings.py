@@ -9,8 +9,6 @@ from ..ground.operator_records import MIRRORED_MESONS
 from ..quarks.domain_wall import spatial_doublers
 from ..quarks.sources import amplifying, least_steps
 from ..run_files.measure import MeasureRun
-from ..run_files.measured_quarks import MeasuredDomainWall
-from ..run_files.quarks import DomainWall
 from ..runs.reporting import Reporter
 from ..runs.setup import warn_of_large_rho
 
@@ -43,7 +41,7 @@ MIRRORED = f"fermion.b5, fermion.c5: {MIRRORED_MESONS}; nucleons and [feynman_he
 def has_mirrored_mesons(run: MeasureRun) -> bool:
     """Return True if the run asks for mesons of domain walls whose antiquarks have other coefficients."""
     fermion, wanted = run.spin_quark, run.correlators.mesons or run.correlators.meson
-    return bool(wanted and isinstance(fermion, DomainWall) and not fermion.is_gamma5_hermitian)
+    return bool(wanted and fermion is not None and not fermion.has_conjugate)
 
 
 def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
@@ -52,18 +50,17 @@ def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
     Most are misprints (1.3 for 0.13).
     """
     fermion = run.spin_quark
-    if fermion is None or isinstance(fermion, DomainWall) or (fermion.nu, fermion.xi0) != (1, 1):
+    if fermion is None or (fermion.nu, fermion.xi0) != (1, 1):
         return []
-    kappas = {"fermion.kappa": fermion.kappa, "fermion.strange_kappa": fermion.strange_kappa}
-    return [(key, kappa) for key, kappa in kappas.items() if kappa is not None and abs(kappa) > 0.25]
+    return [(key, kappa) for key, kappa in fermion.hopping_parameters.items() if abs(kappa) > 0.25]
 
 
 def doublers_on_walls(run: MeasureRun) -> str:
     """Return a warning about domain walls that bind spatial doublers; else ""."""
-    fermion = run.fermion
-    if not isinstance(fermion, MeasuredDomainWall):
+    fermion = run.spin_quark
+    if fermion is None or fermion.wall_height is None:
         return ""
-    return spatial_doublers(fermion.M5, fermion.nu, fermion.xi0)
+    return spatial_doublers(fermion.wall_height, fermion.nu, fermion.xi0)
 
 
 def is_amplifying(run: MeasureRun) -> bool:

@@ -1,4 +1,4 @@
-"""Functions that make configurations, links, operator, solver and sources from a measurement's run file."""
+"""Functions that make the solver, and words for smearing, from a measurement's run file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..evolve.online_measurements import boundary_phases
-from ..gauge.fields import GaugeField
 from ..gauge.geometry import Geometry
-from ..quarks.domain_wall import MoebiusDomainWall
-from ..quarks.operators import WilsonClover
-from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
-from ..run_files.quarks import Coefficients
+from ..run_files.measured_quarks import MeasuredQuark
 from ..run_files.smearing import SmearingTable
 from ..run_files.solvers import DeflationTable, PreconditionerTable, SolverTable
 from ..solve.bicgstab import bicgstab
@@ -63,52 +58,6 @@ def make_solver(table: SolverTable | PreconditionerTable, multigrid: Multigrid |
             solver, inner=table.inner_precision, update_threshold=table.update_threshold or 0.0
         )
     return solver if table.even_odd == "none" else even_odd(solver, form=table.even_odd)
-
-
-def coefficients(values: Coefficients) -> complex | list[complex]:
-    """Return b5 or c5 of a run file as numbers; [re, im] is a complex one."""
-    if not isinstance(values, list):
-        return values
-    return [complex(*z) if isinstance(z, tuple) else z for z in values]
-
-
-def _boundary(table: MeasuredQuark) -> tuple[complex, ...]:
-    """The phases of a run file in x, y, z, t; 0 is a wall."""
-    *space, time = table.boundary
-    return (*boundary_phases(space), 0.0 if isinstance(time, str) else boundary_phases([time])[0])
-
-
-def make_operator(
-    table: MeasuredQuark, U: GaugeField, columns_per_solve: int = 1
-) -> WilsonClover | MoebiusDomainWall:
-    """The Dirac operator that a run file describes; `columns_per_solve`: of domain walls."""
-    boundary = _boundary(table)
-    if isinstance(table, MeasuredDomainWall):
-        return MoebiusDomainWall(
-            U,
-            mass=table.mass,
-            b5=coefficients(table.b5),
-            c5=coefficients(table.c5),
-            M5=table.M5,
-            nu=table.nu,
-            xi0=table.xi0,
-            Ls=table.Ls,
-            link_reals=table.link_reals,
-            columns_per_solve=columns_per_solve,
-            boundary=boundary,
-        )
-    return WilsonClover(
-        U,
-        kappa=table.kappa,
-        mass=table.mass,
-        csw=table.csw,
-        boundary=boundary,
-        nu=table.nu,
-        xi0=table.xi0,
-        csw_temporal=table.csw_temporal,
-        twisted_mass=table.twisted_mass,
-        link_reals=table.link_reals,
-    )
 
 
 def lanczos_bytes(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evolve.quark_operators import make_measured_operator
 from ..ground.solve_report import SolveReport
 from ..hadrons.channels import NAMED_BARYONS, MesonChannel
 from ..hadrons.correlators import contract_baryon, contract_mesons
@@ -18,7 +19,7 @@ from ..quarks.operators import WilsonClover
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
 from ..run_files import MeasureRun
-from ..run_files.measured_quarks import MeasuredQuark, MeasuredTwistedMass
+from ..run_files.measured_quarks import MeasuredQuark
 from ..solve.values import Solver
 from .configuration import ConfigurationInHand, MeasuredSource
 from .currents import contract_feynman_hellmann, feynman_hellmann_propagators, three_point_functions
@@ -29,7 +30,7 @@ from .multigrid import (
     multigrid_of,
     right_hand_sides,
 )
-from .setup import make_operator, make_solver
+from .setup import make_solver
 from .stored_propagators import ConfigurationPropagators
 
 
@@ -79,7 +80,7 @@ class SpinQuarks:
         self.solver_choice = ""
         quarks = self._flavours()
         operators = {
-            flavour: make_operator(quark, configuration.links, run.solver.columns)
+            flavour: make_measured_operator(quark, configuration.links, run.solver.columns)
             for flavour, quark in quarks.items()
         }
         solvers = self._solvers(quarks, operators)
@@ -89,7 +90,7 @@ class SpinQuarks:
         run, fermion = self._run, self._run.spin_quark
         assert fermion is not None  # the caller has such a run
         tables: dict[str, MeasuredQuark] = {"up": fermion}
-        if isinstance(fermion, MeasuredTwistedMass) and run.has_doublet:
+        if run.has_doublet:
             tables["down"] = fermion.down
         if fermion.has_strange:
             tables["strange"] = fermion.strange

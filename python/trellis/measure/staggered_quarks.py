@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evolve.online_measurements import boundary_phases
-from ..gauge.fields import GaugeField
+from ..evolve.quark_operators import make_operator
 from ..ground.solve_report import SolveReport
 from ..hadrons.staggered_mesons import LOCAL_CHANNELS, StaggeredChannel, staggered_mesons
 from ..quarks.sources import Source
 from ..quarks.staggered_propagators import StaggeredPropagator
 from ..run_files import MeasureRun
-from ..run_files.staggered_measurement import CondensateTable, MeasuredHisq, MeasuredStaggeredKind
+from ..run_files.staggered_measurement import CondensateTable, MeasuredStaggeredKind
 from ..solve.staggered import HISQ, Staggered
 from ..solve.values import Solver
 from .configuration import ConfigurationInHand, MeasuredSource
+from .multigrid import ConfigurationMultigrid
 from .stored_staggered_propagators import StoredStaggeredPropagators
 
 #: Names of condensates begin with it.
@@ -66,21 +66,6 @@ def flavour_of(quark: MeasuredStaggeredKind, mass: float) -> str:
     return "up" if mass == quark.mass else f"m{mass!r}"
 
 
-def make_staggered_operator(quark: MeasuredStaggeredKind, U: GaugeField) -> Staggered | HISQ:
-    """Make the operator that a run file describes, with its first mass."""
-    keys: dict[str, Any] = {
-        "mass": quark.mass,
-        "boundary": boundary_phases(quark.boundary),
-        "mu_over_ipiT": quark.mu_over_ipiT,
-        "charge_thirds": quark.charge_thirds,
-        "b": quark.background.b,
-        "e": quark.background.e,
-    }
-    if isinstance(quark, MeasuredHisq):
-        return HISQ(U, epsilon=quark.epsilon, **keys)
-    return Staggered(U, **keys)
-
-
 class StaggeredQuarks:
     """These are the staggered quarks of one configuration.
 
@@ -95,7 +80,12 @@ class StaggeredQuarks:
     ----------
     files
         What stores the propagators, or takes them from files.
+    multigrid, solver_choice
+        Those of quarks with spin; there is no multigrid for staggered quarks, and nothing to choose.
     """
+
+    multigrid: ConfigurationMultigrid | None = None
+    solver_choice: str = ""
 
     def __init__(
         self,
@@ -111,7 +101,7 @@ class StaggeredQuarks:
         self.files, self._momenta, self._check = files, momenta, check
         self._quark: MeasuredStaggeredKind = run.staggered_quark
         self._mesons = staggered_mesons_of(run)
-        self._operator = make_staggered_operator(self._quark, configuration.links)
+        self._operator: Staggered | HISQ = make_operator(self._quark, configuration.links)
 
     def measure(self, source: Source, index: int) -> MeasuredSource:
         """Measure the source of this number; condensates come with the first. Collective."""

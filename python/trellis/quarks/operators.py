@@ -7,12 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..gauge.fields import GaugeField
+from ..ground.action_parameters import kappa_to_mass, mass_to_kappa
 from ..ground.arguments import complex_array, instance, integer, phases, real
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray, SharedByCopies
@@ -94,8 +95,12 @@ class QuarkOperator(OperatorOnLinks, ABC):
     _slices: int = 1
     #: Its propagators have spin and twelve columns.
     _has_spin: bool = True
-    #: Condensates and the like of Wilson-type quarks are known for it (`_noise_traces`).
+    #: Condensates and the like are known for it (`_noise_traces`).
     _has_noise_traces: bool = False
+    #: Adaptive multigrid serves it.
+    _has_multigrid: bool = False
+    #: Its low modes can be kept in files.
+    _has_mode_files: bool = True
     #: The conserved currents that it has: "vector", "axial".
     _conserved_currents: tuple[str, ...] = ("vector",)
 
@@ -124,6 +129,24 @@ class QuarkOperator(OperatorOnLinks, ABC):
             raise BadArgument("keep_fields is for domain-wall fermions: this operator's fields are 4-D")
         start = None if guess is None else guess._core
         return Solution(load().solve_propagator(self._core, spec, source, start))
+
+    def _noise_traces(
+        self, key: Sequence[Any], susceptibility: bool, planes: Sequence[str], spec: Any
+    ) -> Any:
+        """Return the compiled part's traces with noise vectors. Collective.
+
+        Parameters
+        ----------
+        key
+            The noise, as :func:`trellis.solve.noise_traces.noise_key` gives it.
+        susceptibility
+            True for the second derivatives by the chemical potential, too.
+        planes
+            The planes of the magnetisation, which staggered operators have.
+        spec
+            The solver.
+        """
+        raise BadArgument(f"traces with noise are not known for {self!r}")
 
     def _columns_at_once(self, columns: int) -> int:
         """Return how many of these right-hand sides one batch solves."""
@@ -158,6 +181,21 @@ class QuarkOperator(OperatorOnLinks, ABC):
     def _record(self) -> OperatorRecord:
         """The record of the operator that its propagators and low modes keep. Collective."""
         return OperatorRecord(type(self).__name__, self._parameters(), self._links.plaquette)
+
+
+def multigrid_operator(M: object) -> WilsonClover:
+    """Return the operator itself if adaptive multigrid serves it.
+
+    Raises
+    ------
+    BadArgument
+        It does not, or M is no operator.
+    """
+    if not (isinstance(M, QuarkOperator) and M._has_multigrid):
+        raise BadArgument(
+            f"M must be a Wilson, clover or twisted-mass operator beside multigrid, found {M!r}"
+        )
+    return cast("WilsonClover", M)
 
 
 def _hopping_parameter(kappa: Any) -> float:
@@ -199,6 +237,7 @@ class WilsonClover(QuarkOperator):
     """
 
     _has_noise_traces = True
+    _has_multigrid = True
 
     def __init__(
         self,
@@ -220,7 +259,7 @@ class WilsonClover(QuarkOperator):
             raise BadArgument(f"give kappa or mass, and not both; found kappa={kappa}, mass={mass}")
         params = core.WilsonParams()
         if mass is None:
-            params.mass = core.kappa_to_mass(_hopping_parameter(kappa))
+            params.mass = kappa_to_mass(_hopping_parameter(kappa))
         else:
             params.mass = real("mass", mass)
         params.csw_spatial = real("csw", csw)
@@ -241,14 +280,18 @@ class WilsonClover(QuarkOperator):
     @property
     def kappa(self) -> float:
         """1 / (2 (4 + m))."""
-        return load().mass_to_kappa(self._params.mass)
+        return mass_to_kappa(self._params.mass)
 
     @property
     def _is_twisted(self) -> bool:
         return self._params.twisted_mass != 0
 
-    def _noise_traces(self, key: Sequence[Any], susceptibility: bool, spec: Any) -> Any:
-        """Return the compiled part's traces with the noise of a key (:func:`noise_key`). Collective."""
+    def _noise_traces(
+        self, key: Sequence[Any], susceptibility: bool, planes: Sequence[str], spec: Any
+    ) -> Any:
+        """Return the compiled part's traces with noise vectors. Collective."""
+        if planes:
+            raise BadArgument(f"planes: the magnetisation is that of staggered operators, found {self!r}")
         links = self._links.to("cpu")._core
         return load().wilson_noise_traces(self._core, links, *key, susceptibility, spec)
 

@@ -13,6 +13,7 @@ from ..gauge.fields import GaugeField
 from ..ground.arguments import complex_array, instance, integer, integers, real
 from ..ground.arguments import phases as phases_of
 from ..ground.compiled_core import load
+from ..ground.errors import BadArgument
 from ..ground.operator_records import OperatorRecord, Parameter
 from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, plain_phases, with_changes
 
@@ -24,6 +25,8 @@ class StaggeredOperator(QuarkOperator):
     """This is the base class of naive and improved staggered operators."""
 
     _has_spin = False
+    _has_noise_traces = True
+    _has_mode_files = False
 
     def __init__(
         self,
@@ -78,6 +81,16 @@ class StaggeredOperator(QuarkOperator):
     def _record_of_mass(self, mass: float) -> OperatorRecord:
         """Return the record of this operator with another mass."""
         return replace(self._record, parameters={**self._record.parameters, "mass": mass})
+
+    def _noise_traces(
+        self, key: Sequence[Any], susceptibility: bool, planes: Sequence[str], spec: Any
+    ) -> Any:
+        """Return the compiled part's traces with noise vectors. Collective."""
+        for plane in planes:
+            if plane not in FLUX_PLANES:
+                raise BadArgument(f"plane must be one of {', '.join(FLUX_PLANES)}, found {plane!r}")
+        numbers = [FLUX_PLANES.index(plane) for plane in planes]
+        return load().staggered_noise_traces(self._matrix, *key, susceptibility, numbers, spec)
 
     def _field(self, name: str, values: ArrayLike) -> Any:
         return self._matrix.vector(complex_array(name, values))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ground.version import run_file_language
-from .quarks import word_to_phase
+from .phases import word_to_phase
 from .writing import toml_value
 
 #: The notice appears once where a record was translated.

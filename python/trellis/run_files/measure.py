@@ -17,7 +17,6 @@ from .contractions import (
 )
 from .measured_quarks import MeasuredQuark
 from .measured_sources import SinkTable, SourceTable
-from .quarks import DomainWall, WilsonKind
 from .smearing import SmearingTable
 from .solvers import DeflationTable, SolverTable
 from .spin_measurement import require_spin
@@ -150,7 +149,7 @@ class MeasureRun(RunFile):
     @property
     def has_doublet(self) -> bool:
         """True if up (+mu) and down (-mu) are solved for apart, as a twisted mass with use of both needs."""
-        if self.spin_quark is None or self.spin_quark.twisted_mass == 0:
+        if self.spin_quark is None or not self.spin_quark.is_twisted:
             return False
         currents = self.feynman_hellmann.currents or self.three_point.currents
         return bool(currents or UP_AND_DOWN & set(self.correlators.baryons))
@@ -162,7 +161,7 @@ class MeasureRun(RunFile):
             return
         if fermion is None:
             raise at_key("stored_propagators", "[stored_propagators] belongs to quarks: give [fermion]")
-        if not isinstance(fermion, DomainWall):
+        if fermion.slices == 1:
             return
         if stored.use == "guess":
             raise at_key(
@@ -181,7 +180,7 @@ class MeasureRun(RunFile):
         """Refuse multigrid for quarks that it does not serve, and beside low modes."""
         if self.solver.multigrid is None:
             return
-        if self.fermion is not None and not isinstance(self.fermion, WilsonKind):
+        if self.fermion is not None and not self.fermion.has_multigrid:
             raise at_key(
                 "solver.type",
                 f"{self.solver.type} solves quarks of type wilson, clover and twisted_mass: expected another "
@@ -218,4 +217,4 @@ class MeasureRun(RunFile):
     @property
     def needs_fields(self) -> bool:
         """True if the 5-D solutions of the light quark are kept."""
-        return isinstance(self.fermion, DomainWall) and bool(self.conserved_currents())
+        return self.fermion is not None and self.fermion.slices > 1 and bool(self.conserved_currents())

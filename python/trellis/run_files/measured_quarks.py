@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from ..ground.action_parameters import mass_to_kappa
 from ..ground.operator_records import has_mirrored_slices
 from .common import LARGEST, Coupling, HoppingParameter, Positive, expecting
+from .phases import Phase, phase_factors, word_to_phase
+from .quark import Quark
 from .quarks import (
     Clover,
+    Coefficients,
     DomainWall,
-    Phase,
-    Quark,
     TwistedMass,
     Wilson,
     WilsonKind,
     numbers_of,
+    plain_coefficients,
     require_diagonal,
-    word_to_phase,
 )
 
 
@@ -73,6 +75,37 @@ class _Measured(Quark):
     strange_mass: Coupling | None = Field(
         default=None, description="This mass gives a second, heavier flavour."
     )
+
+    @property
+    def phase_factors(self) -> tuple[complex, ...]:
+        """The phase factors for crossing the boundary in x, y, z, t; 0 is a wall."""
+        *space, time = self.boundary
+        return (*phase_factors(space), 0.0 if isinstance(time, str) else phase_factors([time])[0])
+
+    def operator_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator beside the links, by their names."""
+        own = {"nu": self.nu, "xi0": self.xi0, "link_reals": self.link_reals}
+        return super().operator_arguments() | own
+
+    @property
+    def dataset_attributes(self) -> dict[str, str | float]:
+        """The attributes of a correlator's dataset that say which operator the quark has."""
+        raise NotImplementedError
+
+    @property
+    def hopping_parameters(self) -> dict[str, float]:
+        """The hopping parameters that the run file gives, by their keys."""
+        return {}
+
+    @property
+    def wall_height(self) -> float | None:
+        """M5, the height of the domain wall; None without one."""
+        return None
+
+    @property
+    def down(self) -> Self:
+        """The other flavour of a doublet; the quark itself without one."""
+        return self
 
     @property
     def is_open(self) -> bool:
@@ -133,6 +166,26 @@ class _MeasuredWilson(_Measured, WilsonKind):
         return self.model_copy(update={"kappa": self.strange_kappa, "mass": self.strange_mass})
 
     @property
+    def dataset_attributes(self) -> dict[str, str | float]:
+        """The attributes of a correlator's dataset that say which operator the quark has."""
+        arguments = {"csw": 0.0, "twisted_mass": 0.0, "csw_temporal": None, **self.operator_arguments()}
+        csw, csw_temporal = arguments["csw"], arguments["csw_temporal"]
+        return {
+            "kappa": float(mass_to_kappa(self.bare_mass)),
+            "csw": float(csw),
+            "csw_temporal": float(csw if csw_temporal is None else csw_temporal),
+            "twisted_mass": float(arguments["twisted_mass"]),
+            "nu": float(self.nu),
+            "xi0": float(self.xi0),
+        }
+
+    @property
+    def hopping_parameters(self) -> dict[str, float]:
+        """The hopping parameters that the run file gives, by their keys."""
+        given = {"fermion.kappa": self.kappa, "fermion.strange_kappa": self.strange_kappa}
+        return {key: kappa for key, kappa in given.items() if kappa is not None}
+
+    @property
     def is_gamma5_hermitian(self) -> bool:
         """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
         return True
@@ -152,6 +205,10 @@ class _MeasuredClover(_MeasuredWilson):
         "csw.",
     )
 
+    def operator_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator beside the links, by their names."""
+        return super().operator_arguments() | {"csw_temporal": self.csw_temporal}
+
     @property
     def site_terms(self) -> tuple[float, ...]:
         """The coefficients of what the site term has beside a number."""
@@ -160,8 +217,6 @@ class _MeasuredClover(_MeasuredWilson):
 
 class MeasuredWilson(_MeasuredWilson, Wilson):
     """[fermion] of type wilson: doc/conventions.md "Gamma matrices and Wilson fermions"."""
-
-    csw_temporal: ClassVar[float | None] = None
 
 
 class MeasuredClover(_MeasuredClover, Clover):
@@ -178,7 +233,7 @@ class MeasuredTwistedMass(_MeasuredClover, TwistedMass):
     @property
     def is_gamma5_hermitian(self) -> bool:
         """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
-        return self.twisted_mass == 0
+        return not self.is_twisted
 
     @property
     def down(self) -> Self:
@@ -188,8 +243,6 @@ class MeasuredTwistedMass(_MeasuredClover, TwistedMass):
 
 class MeasuredDomainWall(_Measured, DomainWall):
     """[fermion] of type domain_wall."""
-
-    twisted_mass: ClassVar[float] = 0.0
 
     @model_validator(mode="after")
     def _has_strange_walls(self) -> Self:
@@ -203,9 +256,31 @@ class MeasuredDomainWall(_Measured, DomainWall):
         return has_mirrored_slices(numbers_of(self.b5), numbers_of(self.c5), self.Ls)
 
     @property
+    def dataset_attributes(self) -> dict[str, str | float]:
+        """The attributes of a correlator's dataset that say which operator the quark has."""
+        found: dict[str, str | float] = {"b5": _number_or_text(self.b5), "c5": _number_or_text(self.c5)}
+        found |= {"M5": self.M5, "Ls": float(self.Ls)}
+        if (self.nu, self.xi0) != (1, 1):
+            found |= {"nu": float(self.nu), "xi0": float(self.xi0)}
+        return found
+
+    @property
+    def wall_height(self) -> float | None:
+        """M5, the height of the domain wall."""
+        return self.M5
+
+    @property
     def has_conjugate(self) -> bool:
         """True if gamma5 S^dagger gamma5 is the quark itself."""
         return self.is_gamma5_hermitian
+
+
+def _number_or_text(value: Coefficients) -> float | str:
+    """Return one coefficient as a number, and a list as a text with Python's complex numbers: 1.5+0.25j."""
+    numbers = plain_coefficients(value)
+    if isinstance(numbers, list):
+        return " ".join(repr(z).strip("()") for z in numbers)
+    return float(numbers.real)
 
 
 MeasuredQuark = MeasuredWilson | MeasuredClover | MeasuredTwistedMass | MeasuredDomainWall

@@ -1,18 +1,18 @@
 """Quarks in run files: one class for each `type`, with the keys of its operator.
 
 [fermion] (measured_quarks.py), [[fermions]] (sea.py) and [[measure.valence]] (valence.py) are unions of these
-classes by `type`, to which they add the keys of their place.
+classes by `type`, to which they add the keys of their place. Their base class has the questions that the
+program asks of a quark.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from ..ground.action_parameters import kappa_to_mass
 from .common import (
-    LARGEST,
     ChargeThirds,
     Coupling,
     ElectricQuanta,
@@ -22,6 +22,7 @@ from .common import (
     at_key,
     expecting,
 )
+from .quark import Quark
 
 #: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
 LARGEST_COEFFICIENT = 100.0
@@ -44,31 +45,18 @@ Coefficients = Annotated[
     ),
 ]
 
-#: Phases over pi by their words.
-PHASE_WORDS = {"periodic": 0.0, "antiperiodic": 1.0}
-
-
-def word_to_phase(value: object) -> object:
-    """Replace the word of a phase by its number, so that both ways to write it give the same run."""
-    return PHASE_WORDS.get(value, value) if isinstance(value, str) else value
-
-
-#: One direction of a boundary.
-Phase = Annotated[
-    Coupling,
-    BeforeValidator(word_to_phase, json_schema_input_type=Literal["periodic", "antiperiodic"] | float),
-    expecting(
-        '"periodic", "antiperiodic", or a phase over pi (1: antiperiodic) between '
-        f"{-LARGEST:g} and {LARGEST:g}"
-    ),
-]
-FourPhases = Annotated[tuple[Phase, Phase, Phase, Phase], Field(strict=False)]
-
 
 def numbers_of(values: Coefficients) -> list[complex]:
     """Return coefficients as complex numbers: one, or one for each slice."""
     listed = values if isinstance(values, list) else [values]
     return [complex(*z) if isinstance(z, tuple) else complex(z) for z in listed]
+
+
+def plain_coefficients(values: Coefficients) -> complex | list[complex]:
+    """Return b5 or c5 as arguments of the operator: one number, or a list; [re, im] is a complex one."""
+    if not isinstance(values, list):
+        return values
+    return [complex(*z) if isinstance(z, tuple) else z for z in values]
 
 
 def require_diagonal(value: float, formula: str, key: str, found: float) -> None:
@@ -96,53 +84,11 @@ def require_diagonal(value: float, formula: str, key: str, found: float) -> None
         )
 
 
-class Quark(Table):
-    """The keys that quarks of every type have."""
-
-    boundary: FourPhases = Field(
-        default=(0.0, 0.0, 0.0, 1.0),
-        description="Quarks have these boundary conditions in x, y, z, t: words, or phases over pi (0 is "
-        "periodic, 1 antiperiodic).",
-    )
-
-    @property
-    def has_clover_term(self) -> bool:
-        """True if the operator has a clover term."""
-        return False
-
-    @property
-    def has_own_smearing(self) -> bool:
-        """True if the operator smears its links itself, so that no table of a run file does."""
-        return False
-
-    @property
-    def has_spin(self) -> bool:
-        """True if a site has a spinor; False if it has a colour vector."""
-        return True
-
-    @property
-    def lower_bound(self) -> float:
-        """A lower bound of the spectrum of M^dagger M that holds for any links."""
-        return 0.0
-
-    @property
-    def slices(self) -> int:
-        """The number of slices of the fifth dimension; 1 without one."""
-        return 1
-
-    @property
-    def has_midpoint(self) -> bool:
-        """True if a propagator has a midpoint between walls, from which m_res is measured."""
-        return False
-
-    @property
-    def has_naik_term(self) -> bool:
-        """True if the operator has hops over three sites, for which a lattice can be too short."""
-        return False
-
-
 class WilsonKind(Quark):
     """Quarks of the Wilson kinds, whose mass is given by `mass` or `kappa`."""
+
+    operator_name: ClassVar[str] = "WilsonClover"
+    has_multigrid: ClassVar[bool] = True
 
     kappa: HoppingParameter | None = Field(
         default=None,
@@ -168,6 +114,11 @@ class WilsonKind(Quark):
         return kappa_to_mass(self.kappa) if self.kappa is not None else float(self.mass or 0.0)
 
     @property
+    def given_mass(self) -> str:
+        """The key of the mass with its value, as the run file has it: "kappa = 0.13"."""
+        return super().given_mass if self.kappa is None else f"kappa = {self.kappa:g}"
+
+    @property
     def site_terms(self) -> tuple[float, ...]:
         """The coefficients of what the site term has beside a number: clover term and twisted mass."""
         return ()
@@ -180,16 +131,11 @@ class WilsonKind(Quark):
 class Wilson(WilsonKind):
     """These are Wilson quarks."""
 
-    csw: ClassVar[float] = 0.0
-    twisted_mass: ClassVar[float] = 0.0
-
     type: Literal["wilson"] = Field(description="These are Wilson quarks.")
 
 
 class Clover(WilsonKind):
     """These are Wilson quarks with a clover term."""
-
-    twisted_mass: ClassVar[float] = 0.0
 
     type: Literal["clover"] = Field(description="These are Wilson quarks with a clover term.")
     csw: Coupling = Field(description="This is the clover coefficient.")
@@ -198,6 +144,10 @@ class Clover(WilsonKind):
     def has_clover_term(self) -> bool:
         """True if the operator has a clover term."""
         return self.csw != 0
+
+    def operator_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator beside the links, by their names."""
+        return super().operator_arguments() | {"csw": self.csw}
 
     @property
     def site_terms(self) -> tuple[float, ...]:
@@ -220,6 +170,15 @@ class TwistedMass(WilsonKind):
         return self.csw != 0
 
     @property
+    def is_twisted(self) -> bool:
+        """True if the twisted mass is not zero."""
+        return self.twisted_mass != 0
+
+    def operator_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator beside the links, by their names."""
+        return super().operator_arguments() | {"csw": self.csw, "twisted_mass": self.twisted_mass}
+
+    @property
     def site_terms(self) -> tuple[float, ...]:
         """The coefficients of clover term and twisted mass."""
         return (self.csw, self.twisted_mass)
@@ -227,6 +186,8 @@ class TwistedMass(WilsonKind):
 
 class DomainWall(Quark):
     """Moebius domain-wall quarks; Shamir's are b5 = 1, c5 = 0."""
+
+    operator_name: ClassVar[str] = "MoebiusDomainWall"
 
     type: Literal["domain_wall"] = Field(description="These are Moebius domain-wall quarks.")
     mass: Coupling = Field(description="This is m_f, between -1 and 1.")
@@ -279,6 +240,11 @@ class DomainWall(Quark):
         """m_f."""
         return self.mass
 
+    def operator_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator beside the links, by their names."""
+        walls = {"b5": plain_coefficients(self.b5), "c5": plain_coefficients(self.c5)}
+        return super().operator_arguments() | walls | {"M5": self.M5, "Ls": self.Ls}
+
     @property
     def slices(self) -> int:
         """Ls."""
@@ -325,6 +291,11 @@ class StaggeredKind(Quark):
         """The mass."""
         return self.mass
 
+    def operator_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator beside the links, by their names."""
+        charge = {"mu_over_ipiT": self.mu_over_ipiT, "charge_thirds": self.charge_thirds}
+        return super().operator_arguments() | charge
+
     @property
     def has_spin(self) -> bool:
         """False: a site has a colour vector."""
@@ -339,7 +310,7 @@ class StaggeredKind(Quark):
 class Staggered(StaggeredKind):
     """These are naive staggered quarks."""
 
-    epsilon: ClassVar[float] = 0.0
+    operator_name: ClassVar[str] = "Staggered"
 
     type: Literal["staggered"] = Field(description="These are naive staggered quarks.")
 
@@ -347,10 +318,21 @@ class Staggered(StaggeredKind):
 class Hisq(StaggeredKind):
     """These are highly improved staggered quarks, with their own two levels of smearing and the Naik term."""
 
+    operator_name: ClassVar[str] = "HISQ"
+
     type: Literal["hisq"] = Field(description="These are highly improved staggered quarks.")
     epsilon: Coupling = Field(
         default=0.0, description="This is the correction of the Naik term, for heavy quarks."
     )
+
+    def operator_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator beside the links, by their names."""
+        return super().operator_arguments() | {"epsilon": self.epsilon}
+
+    @property
+    def naik_epsilon(self) -> float:
+        """The correction of the Naik term."""
+        return self.epsilon
 
     @property
     def has_own_smearing(self) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from .common import Coupling, Name, Table, at_key
-from .quarks import Clover, Hisq, Quark, Staggered, StaggeredKind, TwistedMass, Wilson, WilsonKind
+from .quark import Quark
+from .quarks import Clover, Hisq, Staggered, StaggeredKind, TwistedMass, Wilson, WilsonKind
 from .sea_multigrid import SeaMultigridTable
 
 #: Relative errors of rational functions that coefficients in double can reach.
@@ -122,6 +124,11 @@ class Flavour(Quark):
         return True
 
     @property
+    def hasenbusch_masses(self) -> Sequence[float]:
+        """The descending masses that split the determinant of two flavours; none where it is whole."""
+        return ()
+
+    @property
     def operator_flavours(self) -> int:
         """The determinant of the flavour's hermitian even-odd operator is that of so many flavours."""
         return 2
@@ -194,6 +201,11 @@ class _SeaWilson(Flavour, WilsonKind):
     def is_rational(self) -> bool:
         """True if the action of the flavour is a rational function."""
         return self.n_f == 1
+
+    @property
+    def hasenbusch_masses(self) -> Sequence[float]:
+        """The descending masses that split the determinant of two flavours; none where it is whole."""
+        return self.hasenbusch
 
     @property
     def multigrid_table(self) -> SeaMultigridTable | None:

@@ -34,6 +34,16 @@ class MeasuredStaggeredKind(StaggeredKind):
         """All masses, in the order of the run file."""
         return (self.mass, *self.further_masses)
 
+    def operator_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator with the first mass, by their names."""
+        return super().operator_arguments() | {"b": self.background.b, "e": self.background.e}
+
+    @property
+    def dataset_attributes(self) -> dict[str, str | float]:
+        """The attributes of a correlator's dataset that say which operator the quarks have."""
+        given = {"mu_over_ipiT": self.mu_over_ipiT, "charge_thirds": self.charge_thirds}
+        return {key: float(value) for key, value in given.items() if value}
+
     @property
     def has_twist(self) -> bool:
         """True if quarks are not periodic in space."""
@@ -46,6 +56,11 @@ class MeasuredStaggered(MeasuredStaggeredKind, Staggered):
 
 class MeasuredHisq(MeasuredStaggeredKind, Hisq):
     """[fermion] of type hisq."""
+
+    @property
+    def dataset_attributes(self) -> dict[str, str | float]:
+        """The attributes of a correlator's dataset that say which operator the quarks have."""
+        return {"epsilon": float(self.epsilon), **super().dataset_attributes}
 
 
 class CondensateTable(Table):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from .common import Coupling
+from .quark import Quark
 from .quarks import (
     BackgroundTable,
     Clover,
     Hisq,
-    Quark,
     Staggered,
     StaggeredKind,
     TwistedMass,
@@ -52,6 +52,10 @@ class _InBackground(_Valence, StaggeredKind):
         description="The flavour sees a field with the quanta b and e, as [background] gives that of the "
         "sea.",
     )
+
+    def operator_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the operator beside the links, by their names."""
+        return super().operator_arguments() | {"b": self.background.b, "e": self.background.e}
 
 
 class ValenceWilson(_OnSmearedLinks, Wilson):

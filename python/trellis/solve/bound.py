@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,14 @@ from ..ground.solve_report import NotConverged, SolveReport
 from ..quarks.operators import QuarkOperator
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
-from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
+from .noise_traces import (
+    Noise,
+    StaggeredObservables,
+    WilsonObservables,
+    noise_key,
+    staggered_observables,
+    wilson_observables,
+)
 
 if TYPE_CHECKING:
     from .. import _core
@@ -145,17 +153,45 @@ class BoundSolver(SharedByCopies, NoArray):
             Another noise, a number outside its range, a domain-wall operator.
         """
         M = self.operator
-        if not M._has_noise_traces:
+        if not (M._has_noise_traces and M._has_spin):
             raise BadArgument(f"observables() is for Wilson-type quarks, found {M!r}")
+        found = self._observables(
+            n_f=n_f,
+            vectors=vectors,
+            seed=seed,
+            noise=noise,
+            stream=stream,
+            configuration=configuration,
+            first=first,
+            susceptibility=susceptibility,
+        )
+        return cast("WilsonObservables", found)
+
+    def _observables(
+        self,
+        *,
+        n_f: float,
+        vectors: int,
+        seed: int,
+        noise: Noise,
+        stream: int,
+        configuration: int,
+        susceptibility: bool,
+        first: int = 0,
+        planes: Sequence[str] = (),
+    ) -> WilsonObservables | StaggeredObservables:
+        """Return the traces with noise vectors of any operator that has them. Collective."""
+        M = self.operator
         key = noise_key(
             noise, seed=seed, stream=stream, configuration=configuration, first=first, vectors=vectors
         )
         n_f = real("n_f", n_f, above=0)
-        traces = M._noise_traces(key, susceptibility, self.solver._spec())
+        traces = M._noise_traces(key, susceptibility, planes, self.solver._spec())
         report = require_converged(self._report(traces.report))
-        return wilson_observables(
-            traces, extents=M.geometry.extents, n_f=n_f, is_twisted=M._is_twisted, report=report
-        )
+        extents = M.geometry.extents
+        if not M._has_spin:
+            return staggered_observables(traces, extents=extents, n_f=n_f, planes=planes, report=report)
+        return wilson_observables(traces, extents=extents, n_f=n_f, is_twisted=M._is_twisted, report=report)
 
     def _checked(
         self,

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..ground.arguments import instance, integer, real
+from ..ground.arguments import integer, real
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
-from ..quarks.operators import WilsonClover
+from ..quarks.operators import WilsonClover, multigrid_operator
 from .bicgstab import bicgstab
 from .even_odd import even_odd
 from .gcr import gcr
@@ -125,7 +125,7 @@ def choose_solver(
     NumericError
         As for :func:`multigrid`.
     """
-    instance("M", M, WilsonClover)
+    multigrid_operator(M)
     sources = integer("sources", sources, least=1)
     tolerance = real("tolerance", tolerance, above=0, below=1)
     forecast = forecast_multigrid(M, tolerance=tolerance, **keys)

@@ -8,13 +8,12 @@ import os
 import warnings
 from typing import Any
 
-from ..ground.arguments import file_path, instance, integer
+from ..ground.arguments import file_path, integer
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, ChecksumError, FileError
 from ..ground.operator_records import OperatorRecord
 from ..ground.parallel import rank
-from ..quarks.domain_wall import MoebiusDomainWall
-from ..quarks.operators import WilsonClover
+from ..quarks.operators import QuarkOperator
 from .deflation import Eigenvectors
 from .eigenvector_output import ARRAYS, GROUP, NUMBERS, vectors
 from .prepared_files import CHECKSUM, STATEMENT, checksum, named, require_kind
@@ -23,9 +22,7 @@ _FORMS = ("symmetric", "asymmetric", "none")
 _STORAGES = ("double", "float", "half")
 
 
-def read_eigenvectors(
-    path: str | os.PathLike, M: WilsonClover | MoebiusDomainWall, *, least: int = 1
-) -> Eigenvectors:
+def read_eigenvectors(path: str | os.PathLike, M: QuarkOperator, *, least: int = 1) -> Eigenvectors:
     """Read the low modes of an operator that :meth:`Eigenvectors.write` wrote. Collective.
 
     Name, parameters and plaquette of the operator are compared with those that the file states, checksums and
@@ -49,7 +46,10 @@ def read_eigenvectors(
     BadArgument
         They are the modes of another operator or of other links, or fewer than `least`.
     """
-    instance("M", M, WilsonClover, MoebiusDomainWall)
+    if not (isinstance(M, QuarkOperator) and M._has_mode_files):
+        raise BadArgument(
+            f"M must be an operator of quarks with spin, whose low modes have files, found {M!r}"
+        )
     path, least = file_path(path), integer("least", least)
     root = load().Hdf5File.open(path).root()
     require_kind(root, path, "eigenvectors", GROUP, M.geometry.extents)

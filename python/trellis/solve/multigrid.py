@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..gauge.geometry import in_four_directions
-from ..ground.arguments import choice, file_path, instance, integer, integers, real
+from ..ground.arguments import choice, file_path, integer, integers, real
 from ..ground.arguments import seed as seed_of
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray, SharedByCopies
 from ..ground.errors import BadArgument
 from ..ground.operator_records import OperatorRecord
-from ..quarks.operators import WilsonClover
+from ..quarks.operators import WilsonClover, multigrid_operator
 from .multigrid_output import write_multigrid
 from .multigrid_report import draw_report, report_in_words
 from .multigrid_table import MultigridLevel, levels_of, trials_of
@@ -160,7 +160,7 @@ class Multigrid(SharedByCopies, NoArray):
         NumericError
             As for :func:`multigrid`.
         """
-        instance("M", M, WilsonClover)
+        multigrid_operator(M)
         found = self._core.updated(M._core, "none")
         return Multigrid(cast("_core.Multigrid", found), M._record)
 
@@ -171,9 +171,7 @@ class Multigrid(SharedByCopies, NoArray):
                 "multigrid stands outside of even_odd, which its smoother has inside: "
                 "tr.gcr(preconditioner=mg)(M)"
             )
-        if not isinstance(M, WilsonClover):
-            raise BadArgument(f"multigrid serves Wilson, clover and twisted-mass operators, found {M!r}")
-        difference = difference_beside_masses(self.operator, M)
+        difference = difference_beside_masses(self.operator, multigrid_operator(M))
         if difference:
             raise BadArgument(f"the multigrid does not belong to {M!r}: it is that of {difference}")
 
@@ -279,7 +277,7 @@ def multigrid(
         Test vectors depended on each other in some block, or made a singular coarse operator, and so did the
         noise that replaced them three times.
     """
-    instance("M", M, WilsonClover)
+    multigrid_operator(M)
     core = load()
     params = core.MultigridParams()
     if levels is not None:

@@ -7,12 +7,12 @@ import os
 import warnings
 from typing import Any
 
-from ..ground.arguments import file_path, instance, integer
+from ..ground.arguments import file_path, integer
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, ChecksumError, FileError
 from ..ground.operator_records import OperatorRecord
 from ..ground.parallel import rank
-from ..quarks.operators import WilsonClover
+from ..quarks.operators import WilsonClover, multigrid_operator
 from .multigrid import Multigrid, difference_beside_masses
 from .multigrid_output import GROUP, KIND, columns, of_level, values
 from .prepared_files import CHECKSUM, STATEMENT, checksum, named, require_kind
@@ -43,7 +43,7 @@ def read_multigrid(path: str | os.PathLike, M: WilsonClover, *, coarse_ranks: in
         It is the set-up of other links, of another clover coefficient, anisotropy or boundary; or the ranks
         of this grid do not hold whole blocks.
     """
-    instance("M", M, WilsonClover)
+    multigrid_operator(M)
     path = file_path(path)
     root = load().Hdf5File.open(path).root()
     require_kind(root, path, KIND, GROUP, M.geometry.extents)

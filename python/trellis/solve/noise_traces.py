@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -86,6 +87,57 @@ class WilsonObservables:
     susceptibility_disconnected: complex | None
     report: SolveReport
 
+    def series(self) -> dict[str, Any]:
+        """Return what is there by the names of a stream's series."""
+        own = {"condensate": self.condensate, "pseudoscalar": self.pseudoscalar}
+        return {**own, **_density_series(self)}
+
+
+@dataclass(frozen=True)
+class StaggeredObservables:
+    """These are the traces of one flavour entry on one configuration, bare, summed over its n_f
+    (doc/conventions.md).
+
+    Arrays have one entry for each noise vector; their mean is the estimate.
+
+    Attributes
+    ----------
+    condensate
+        (n_f / 4) Tr M^-1 / V.
+    number_density
+        complex: (1 / (V_3 T^3)) d log Z / d(mu/T) for a real chemical potential.
+    susceptibility_connected
+        complex: the connected part of (1 / (V_3 T^3)) d^2 log Z / d(mu/T)^2, or None.
+    susceptibility_disconnected
+        complex: (V_3 T^3) n^2 from pairs of different noise vectors, without bias; None for one vector.
+    magnetisation
+        Plane -> (1 / V) d log Z / dk.
+    report
+        Of the solves.
+    """
+
+    condensate: NDArray[np.float64]
+    number_density: NDArray[np.complex128]
+    susceptibility_connected: NDArray[np.complex128] | None
+    susceptibility_disconnected: complex | None
+    magnetisation: dict[str, NDArray[np.float64]]
+    report: SolveReport
+
+    def series(self) -> dict[str, Any]:
+        """Return what is there by the names of a stream's series."""
+        magnetisation = {f"magnetisation_{plane}": values for plane, values in self.magnetisation.items()}
+        return {"condensate": self.condensate, **magnetisation, **_density_series(self)}
+
+
+def _density_series(found: WilsonObservables | StaggeredObservables) -> dict[str, Any]:
+    """Return the series of derivatives by the chemical potential that are there."""
+    series = {
+        "number_density": found.number_density,
+        "susceptibility_connected": found.susceptibility_connected,
+        "susceptibility_disconnected": found.susceptibility_disconnected,
+    }
+    return {name: values for name, values in series.items() if values is not None}
+
 
 def wilson_observables(
     traces: Any, *, extents: Any, n_f: float, is_twisted: bool, report: SolveReport
@@ -108,5 +160,26 @@ def wilson_observables(
         number_density=thermal * density,
         susceptibility_connected=thermal * curvature if len(curvature) else None,
         susceptibility_disconnected=disconnected_susceptibility(density, thermal),
+        report=report,
+    )
+
+
+def staggered_observables(
+    traces: Any, *, extents: Any, n_f: float, planes: Sequence[str], report: SolveReport
+) -> StaggeredObservables:
+    """Return the observables, from the core's traces of an operator with four tastes."""
+    lx, ly, lz, lt = extents
+    weight, volume, thermal = n_f / 4, lx * ly * lz * lt, thermal_factor(extents)
+    density = weight * np.array(traces.density, dtype=np.complex128)
+    curvature = thermal * weight * np.array(traces.curvature, dtype=np.complex128)
+    return StaggeredObservables(
+        condensate=weight * np.array(traces.inverse).real / volume,
+        number_density=thermal * density,
+        susceptibility_connected=curvature if len(curvature) else None,
+        susceptibility_disconnected=disconnected_susceptibility(density, thermal),
+        magnetisation={
+            plane: weight * np.array(values).real / volume
+            for plane, values in zip(planes, traces.magnetisation, strict=True)
+        },
         report=report,
     )

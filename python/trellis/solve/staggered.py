@@ -3,52 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..ground.arguments import integers, real
+from ..ground.arguments import integers
 from ..ground.compiled_core import load
-from ..ground.errors import BadArgument
 from ..ground.solve_report import SolveReport
-from ..quarks.staggered import FLUX_PLANES, HISQOperator, NaiveStaggeredOperator
+from ..quarks.staggered import HISQOperator, NaiveStaggeredOperator
 from .bound import require_converged
-from .noise_traces import disconnected_susceptibility, noise_key, thermal_factor
+from .noise_traces import StaggeredObservables
 from .staggered_masses import MassSolves, bound_to
 from .values import Solver
-
-
-@dataclass(frozen=True)
-class StaggeredObservables:
-    """These are the traces of one flavour entry on one configuration, bare, summed over its n_f
-    (doc/conventions.md).
-
-    Arrays have one entry for each noise vector; their mean is the estimate.
-
-    Attributes
-    ----------
-    condensate
-        (n_f / 4) Tr M^-1 / V.
-    number_density
-        complex: (1 / (V_3 T^3)) d log Z / d(mu/T) for a real chemical potential.
-    susceptibility_connected
-        complex: the connected part of (1 / (V_3 T^3)) d^2 log Z / d(mu/T)^2, or None.
-    susceptibility_disconnected
-        complex: (V_3 T^3) n^2 from pairs of different noise vectors, without bias; None for one vector.
-    magnetisation
-        Plane -> (1 / V) d log Z / dk.
-    report
-        Of the solves.
-    """
-
-    condensate: NDArray[np.float64]
-    number_density: NDArray[np.complex128]
-    susceptibility_connected: NDArray[np.complex128] | None
-    susceptibility_disconnected: complex | None
-    magnetisation: dict[str, NDArray[np.float64]]
-    report: SolveReport
 
 
 class _StaggeredSolves(MassSolves):
@@ -138,39 +105,18 @@ class _StaggeredSolves(MassSolves):
         BadArgument
             Another noise or plane, a number outside its range.
         """
-        key = noise_key(
-            noise, seed=seed, stream=stream, configuration=configuration, first=first, vectors=vectors
+        found = bound_to(self, solver)._observables(
+            n_f=n_f,
+            vectors=vectors,
+            seed=seed,
+            noise=noise,
+            stream=stream,
+            configuration=configuration,
+            first=first,
+            susceptibility=susceptibility,
+            planes=planes,
         )
-        for plane in planes:
-            if plane not in FLUX_PLANES:
-                raise BadArgument(f"plane must be one of {', '.join(FLUX_PLANES)}, found {plane!r}")
-        bound = bound_to(self, solver)
-        traces = load().staggered_noise_traces(
-            self._matrix,
-            *key,
-            susceptibility,
-            [FLUX_PLANES.index(plane) for plane in planes],
-            bound.solver._spec(),
-        )
-        report = require_converged(bound._report(traces.report))
-        lx, ly, lz, lt = self.geometry.extents
-        weight = real("n_f", n_f, above=0) / 4
-        volume, thermal = lx * ly * lz * lt, thermal_factor(self.geometry.extents)
-        density = weight * np.array(traces.density, dtype=np.complex128)
-        curvature = None
-        if susceptibility:
-            curvature = thermal * weight * np.array(traces.curvature, dtype=np.complex128)
-        return StaggeredObservables(
-            condensate=weight * np.array(traces.inverse).real / volume,
-            number_density=thermal * density,
-            susceptibility_connected=curvature,
-            susceptibility_disconnected=disconnected_susceptibility(density, thermal),
-            magnetisation={
-                plane: weight * np.array(values).real / volume
-                for plane, values in zip(planes, traces.magnetisation, strict=True)
-            },
-            report=report,
-        )
+        return cast("StaggeredObservables", found)
 
 
 class Staggered(_StaggeredSolves, NaiveStaggeredOperator):

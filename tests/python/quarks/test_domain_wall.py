@@ -10,7 +10,7 @@ import pytest
 from command_line import run
 
 import trellis as tr
-from trellis.measure.setup import make_operator
+from trellis.evolve.quark_operators import make_measured_operator
 from trellis.run_files.measured_quarks import MeasuredDomainWall
 from trellis.run_files.solvers import SolverTable
 
@@ -272,7 +272,7 @@ def test_run_file_with_both_methods(U: tr.GaugeField, tmp_path: Path) -> None:
 
 def test_columns_of_a_run_file_reach_the_operator(U: tr.GaugeField) -> None:
     solver = SolverTable(columns_per_solve=6)
-    M = make_operator(MeasuredDomainWall(type="domain_wall", mass=0.1, Ls=4), U, solver.columns)
+    M = make_measured_operator(MeasuredDomainWall(type="domain_wall", mass=0.1, Ls=4), U, solver.columns)
     assert "columns_per_solve=6" in repr(M)
     assert SolverTable().columns == 1
 

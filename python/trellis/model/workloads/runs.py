@@ -12,7 +12,7 @@ from ...run_files import GenerateRun, HmcRun, MeasureRun
 from ...run_files.dynamics import DRIFTS, IntegratorLevel
 from ...run_files.loading import load_toml, validate_run
 from ...run_files.multigrid import MultigridTable
-from ...run_files.quarks import DomainWall, Hisq, Quark, StaggeredKind, TwistedMass
+from ...run_files.quark import Quark
 from ...run_files.sea import SeaQuark
 from ..phases import Extents, Phase, Workload, volume
 from . import gauge, multigrid, solves
@@ -103,16 +103,14 @@ def steps_of(run: AnyRun) -> int | None:
 
 def system_of(quark: Quark, *, precision: str, link_reals: int, rhs: int) -> System:
     """Return the even-odd system of a quark of a run file."""
-    if isinstance(quark, StaggeredKind):
-        kernel = "hisq_schur" if isinstance(quark, Hisq) else "staggered_schur"
-        reals = 18 if isinstance(quark, Hisq) else link_reals
-        return System(kernel, True, 6, precision, reals, rhs)
-    if isinstance(quark, DomainWall):
-        return System("domain_wall_schur", False, 24, precision, link_reals, rhs, quark.Ls)
+    if not quark.has_spin:
+        kernel, reals = ("hisq_schur", 18) if quark.has_naik_term else ("staggered_schur", link_reals)
+        return System(kernel, True, quark.reals_of_site, precision, reals, rhs)
+    if quark.slices > 1:
+        return System("domain_wall_schur", False, 24, precision, link_reals, rhs, quark.slices)
     kernel = "wilson_schur"
     if quark.has_clover_term:
-        is_twisted = isinstance(quark, TwistedMass) and quark.twisted_mass != 0
-        kernel = "twisted_clover_schur" if is_twisted else "clover_schur"
+        kernel = "twisted_clover_schur" if quark.is_twisted else "clover_schur"
     return System(kernel, False, 24, precision, link_reals, rhs)
 
 
@@ -272,7 +270,7 @@ def poles(flavour: SeaQuark) -> int:
     table = flavour.rational
     if table.dynamics_order is not None:
         return table.dynamics_order
-    low = table.low or (flavour.bare_mass**2 if isinstance(flavour, StaggeredKind) else _LOW)
+    low = table.low or flavour.lower_bound or _LOW
     high = max(table.high or _HIGH, 2 * low)
     return max(
         2, math.ceil(math.log(4 / table.dynamics_tolerance) * math.log(16 * high / low) / (2 * math.pi**2))
@@ -288,8 +286,8 @@ def measurement(
         raise BadArgument("the run file has no [fermion]: the model knows the solves of a measurement")
     sources = run.source.count
     precision = run.solver.inner_precision
-    if isinstance(quark, StaggeredKind):
-        masses = len(quark.masses)
+    if run.staggered_quark is not None:
+        masses = len(run.staggered_quark.masses)
         system = system_of(quark, precision="float", link_reals=18, rhs=_STAGGERED_COLUMNS)
         each = iterations.each("solve")
         phases = solves.multi_shift("propagators", system, local, grid, sources * each, masses)
@@ -299,13 +297,14 @@ def measurement(
             + 8 * 18 * volume(local) * (2 + masses)
         )
         return Workload("configuration", tuple(phases), memory=memory)
-    flavours = ["light", "strange"] if quark.has_strange else ["light"]
+    assert run.spin_quark is not None
+    flavours = ["light", "strange"] if run.spin_quark.has_strange else ["light"]
     inserted = run.feynman_hellmann.count
     batches, rhs = 1, _COLUMNS
-    if isinstance(quark, DomainWall):
+    if quark.slices > 1:
         rhs = run.solver.columns
         batches = _COLUMNS // rhs
-    reals = quark.link_reals or (18 if precision == "double" else 12)
+    reals = run.spin_quark.link_reals or (18 if precision == "double" else 12)
     found: list[Phase] = []
     for name in flavours:
         each = iterations.each(name) if name != "light" else iterations.each("light")
@@ -315,8 +314,7 @@ def measurement(
             continue
         system = system_of(quark, precision=precision, link_reals=12 if reals == 8 else reals, rhs=rhs)
         found += solves.conjugate_gradients(f"{name} propagators", system, local, grid, count * each)
-    slices = quark.Ls if isinstance(quark, DomainWall) else 1
-    vectors = 24 * 8 * volume(local) * (2 * _COLUMNS * len(flavours) + 5 * rhs * slices)
+    vectors = 24 * 8 * volume(local) * (2 * _COLUMNS * len(flavours) + 5 * rhs * quark.slices)
     memory = _PROCESS_BYTES + _MEASURE_FIELDS * len(flavours) * _field_bytes(local, grid) + vectors
     return Workload("configuration", tuple(found), memory=memory)
 
@@ -347,14 +345,13 @@ def _measured_multigrid(
 
 
 def _smearing_steps(run: HmcRun) -> int:
-    if not run.fermions or all(isinstance(f, Hisq) for f in run.fermions):
+    if not run.fermions or all(f.has_own_smearing for f in run.fermions):
         return 4 if run.fermions else 0  # both levels of HISQ, as stout steps
     return 0 if run.smearing.stout is None else run.smearing.stout.steps
 
 
 def _pole_vectors(flavour: SeaQuark) -> float:
-    reals = 6 if isinstance(flavour, StaggeredKind) else 24
-    return reals * poles(flavour) * (flavour.pseudofermions or 1)
+    return flavour.reals_of_site * poles(flavour) * (flavour.pseudofermions or 1)
 
 
 def _field_bytes(local: Extents, grid: Sequence[int]) -> float:
