@@ -6,9 +6,7 @@ import numpy as np
 
 from .records.measurements import Measurements
 from .records.results import ParticleResult
-
-#: With fewer independent configurations a remark names the errors' own error, 10 %.
-FEW_SAMPLES = 50
+from .records.uncertain_errors import FEW_SAMPLES, error_of_error
 
 
 def add_remarks(
@@ -31,7 +29,7 @@ def add_remarks(
 
 
 def _uncertain_errors(count: int, particles: dict[str, ParticleResult], bin_size: int) -> list[str]:
-    """An error from n independent numbers is known to 1/sqrt(2 (n - 1)) of itself."""
+    """Say by how much the errors are uncertain, where the independent numbers are few."""
     independent, what = float(count // bin_size), f"{count} configurations"
     if bin_size > 1:
         what += f" in {count // bin_size} bins"
@@ -41,8 +39,7 @@ def _uncertain_errors(count: int, particles: dict[str, ParticleResult], bin_size
         what += f", {independent:.0f} independent ones for the mass of {fewest}"
     if not 0 < independent < FEW_SAMPLES:
         return []
-    spread = 100.0 / np.sqrt(2 * max(independent - 1, 0.5))
-    return [f"{what}: the errors themselves are uncertain by {spread:.0f} %"]
+    return [f"{what}: the errors themselves are uncertain by {100 * error_of_error(independent):.0f} %"]
 
 
 def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:

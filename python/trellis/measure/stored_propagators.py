@@ -21,7 +21,8 @@ from ..ground.errors import BadArgument, ChecksumError, FileError
 from ..ground.operator_records import OperatorRecord
 from ..ground.parallel import on_root
 from ..ground.solve_report import SolveReport
-from ..quarks.propagator_files import measurement_text, read_propagator, read_scidac_propagator
+from ..quarks.propagator_files import read_propagator, read_scidac_propagator
+from ..quarks.propagator_input import measurement_text
 from ..quarks.propagator_output import write_propagator
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source

@@ -4,7 +4,6 @@ too."""
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..ground.arguments import file_path, instance
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, FileError
 from ..ground.parallel import on_root
-from .propagator_files import open_hdf5, require_norm, statements_of, warn_on_root
+from .propagator_input import read_hdf5, require_norm, statements_of, warn_on_root
 from .propagator_metadata import STAGGERED_KIND
 from .propagators import site_of
 from .scidac_propagator_records import element, record_text
@@ -47,14 +46,8 @@ def read_staggered_propagator(
         The numbers or attributes are not those that were written.
     """
     path = file_path(path)
-    root, metadata = open_hdf5(path, STAGGERED_KIND)
-    notes = metadata.compare()
-    geometry = Geometry(metadata.lattice, grid)
-    S, messages = load().StaggeredPropagator.read_hdf5(
-        root, "propagator", geometry._core, metadata.source_at, metadata.boundary
-    )
-    for note in [*messages, *notes]:
-        warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
+    read, metadata = read_hdf5(path, grid, STAGGERED_KIND, load().StaggeredPropagator.read_hdf5)
+    S = read["propagator"]
     return StaggeredPropagator(S, operator=metadata.operator, is_sink_smeared=metadata.is_sink_smeared)
 
 

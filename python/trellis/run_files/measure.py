@@ -6,8 +6,7 @@ from typing import Annotated, Self, get_args
 
 from pydantic import Field, model_validator
 
-from ..ground.action_parameters import FlowAction
-from .common import FourIntegers, MachineTable, RunFile, Table, at_key, require_flow_times
+from .common import FourIntegers, MachineTable, RunFile, Table, at_key
 from .contractions import (
     UP_AND_DOWN,
     CorrelatorsTable,
@@ -15,6 +14,7 @@ from .contractions import (
     ThreePointTable,
     conserved,
 )
+from .flow import FlowTable
 from .measured_quarks import MeasuredQuark
 from .measured_sources import SinkTable, SourceTable
 from .smearing import SmearingTable
@@ -49,27 +49,6 @@ class ConfigurationsTable(Table):
         default=None,
         description="The files have these extents x, y, z, t; only files that do not say them need the key.",
     )
-
-
-class FlowTable(Table):
-    """[flow]: the gradient flow of the links, for E(t), t0, w0 and the charge; none without it."""
-
-    action: FlowAction = Field(
-        default="wilson", description="The gradient of this gauge action drives the flow."
-    )
-    time: float = Field(gt=0, description="The flow ends at this time t / a^2.")
-    spacing: float = Field(default=0.1, gt=0, description="Two measurements lie so far apart in t / a^2.")
-    tolerance: float = Field(
-        default=1e-6,
-        gt=0,
-        lt=1,
-        description="Steps are so long that the estimated error of each is about this.",
-    )
-
-    @model_validator(mode="after")
-    def _enough_times(self) -> Self:
-        require_flow_times(self.time, self.spacing)
-        return self
 
 
 class MeasureRun(RunFile):

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..ground.action_parameters import FlowAction
-from .common import Extents, Table, at_key, require_flow_times
+from .common import Extents, Table, at_key
+from .flow import FlowTable
 from .smearing import SmearingTable
 from .valence import ValenceQuarkTable
 
@@ -60,31 +60,15 @@ class NoiseTable(Periodic):
     )
 
 
-class OnlineFlowTable(Periodic):
+class OnlineFlowTable(FlowTable, Periodic):
     """[measure.flow]: the gradient flow, with t0, w0 and the topological charge."""
 
-    action: FlowAction = Field(
-        default="wilson", description="The gradient of this gauge action drives the flow."
-    )
-    time: float = Field(gt=0, description="The flow ends at this time t / a^2.")
-    spacing: float = Field(default=0.1, gt=0, description="Two measurements lie so far apart in t / a^2.")
-    tolerance: float = Field(
-        default=1e-6,
-        gt=0,
-        lt=1,
-        description="Steps are so long that the estimated error of each is about this.",
-    )
     step: float | None = Field(
         default=None,
         gt=0,
         le=0.1,
         description="Steps have this fixed length in t / a^2, in the place of the tolerance.",
     )
-
-    @model_validator(mode="after")
-    def _enough_times(self) -> Self:
-        require_flow_times(self.time, self.spacing)
-        return self
 
 
 class LoopTable(Periodic):

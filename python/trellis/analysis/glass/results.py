@@ -7,15 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from ..records.uncertain_errors import FEW_SAMPLES, error_of_error
 from .quantities import Estimate, equilibration, jackknife, quantities
 from .reader import GlassData, read_glass
 
 #: Differences of the equilibration test that are larger, in errors, are said.
 _MOST_SIGMA = 3.0
-#: Fewer samples give errors that are themselves uncertain by a tenth.
-_FEW_SAMPLES = 50
 
 
 @dataclass(frozen=True)
@@ -117,9 +114,8 @@ def _warnings(data: GlassData, temperatures: list[float], tests: list[list[Estim
     samples = data.lattice[3]
     if samples == 1:
         said.append("there is one sample, and numbers have no errors: expected at least two")
-    elif samples < _FEW_SAMPLES:
-        relative = 1 / np.sqrt(2 * (samples - 1))
-        said.append(f"{samples} samples: the errors are uncertain by {100 * relative:.0f} %")
+    elif samples < FEW_SAMPLES:
+        said.append(f"{samples} samples: the errors are uncertain by {100 * error_of_error(samples):.0f} %")
     for temperature, found in zip(temperatures, tests[-1] if tests else [], strict=False):
         if found is not None and found.error and abs(found.value) > _MOST_SIGMA * found.error:
             said.append(
