@@ -17,6 +17,7 @@ from ..run_files import GenerateRun, HmcRun
 from ..run_files.online import MeasureTable
 from ..run_files.quark import Quark
 from ..run_files.sea import SeaQuark
+from ..runs.multigrid_memory import MultigridBytes
 from ..runs.setup import gauge_field_bytes
 
 #: Interpreter, libraries and tables, without and with quarks (mpmath).
@@ -37,9 +38,9 @@ _HISQ, _HISQ_EPSILON = 26.0, 9.0
 _WILSON, _CLOVER = 10.5, 24.0
 #: Of a rational function of the Wilson operator, and a Hasenbusch ratio.
 _ONE_WILSON, _RATIO = 3.5, 0.2
-#: Multigrid takes so many bytes a site: matrices and work of solves, and copies of the test vectors, 96 bytes
-#: each, while they are improved.
-_MULTIGRID, _MULTIGRID_COPIES = 5000.0, 7.0
+#: Where the coarse space is made anew, the one before is still there; and what its set-up takes at the peak,
+#: with freed blocks of other sizes, is so much of the set-up's own.
+_MULTIGRIDS, _SETUP_WITH_FREED_BLOCKS = 2.0, 1.6
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,13 @@ def _gauge_fields(run: HmcRun) -> float:
 
 
 def _multigrid_bytes(run: HmcRun, geometry: Geometry) -> float:
-    """Return the bytes of the multigrids of all flavours, which are kept along a trajectory."""
-    tables = [fermion.multigrid_table for fermion in run.fermions]
-    sites = math.prod(geometry.local_extents)
-    per_site = [_MULTIGRID + _MULTIGRID_COPIES * 96 * table.first_vectors for table in tables if table]
-    return sites * sum(per_site)
+    """Return the bytes of the multigrids of all flavours, which are kept along a trajectory, on all levels."""
+    found = 0.0
+    for fermion in run.fermions:
+        if (table := fermion.multigrid_table) is not None:
+            made = MultigridBytes.of(table, geometry, 2 if fermion.is_twisted else 1)
+            found += _MULTIGRIDS * made.kept + _SETUP_WITH_FREED_BLOCKS * made.setup + made.cycle
+    return found
 
 
 def _vectors_of(quark: Quark) -> _Vectors:

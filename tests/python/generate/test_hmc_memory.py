@@ -12,6 +12,9 @@ Ratios of statement and peak, one process, for 8^4, 12^4 and 16^4 (no number: no
     Wilson, two flavours                                1.07  1.18
     clover, two flavours                                1.02  1.27  1.26
     clover, 2 + 1 flavours                              1.04  1.46
+    clover, multigrid                                   1.10  1.33
+    clover, multigrid of blocks 2^4, two levels         1.10
+    clover, multigrid of blocks 2^4, three levels       1.09
 """
 
 from __future__ import annotations
@@ -56,6 +59,9 @@ CASES: dict[str, dict[str, Any]] = {
     "HISQ": {"fermions": [staggered("light", "hisq")]},
     "clover": {"fermions": [CLOVER]},
     "multigrid": {"fermions": [{**CLOVER, "solver": "multigrid", "multigrid": {"refresh": 0.02}}]},
+    "three levels": {
+        "fermions": [{**CLOVER, "solver": "multigrid", "multigrid": {"levels": 3, "block": [2, 2, 2, 2]}}]
+    },
     "measured": {
         "fermions": [staggered("light")],
         "measure": {"fermions": {"every": 1, "vectors": 8}, "flow": FLOW},
