@@ -18,6 +18,9 @@ may include itself, the folders it sees, and all that those see. Besides:
 - in Python, a room sees what PYTHON_ROOMS says, and all that those see; imports for types and inside
   functions count. No module imports the package itself or a module beside the rooms, and no imports go in a
   circle;
+- in Python, a quark is asked for what it does: no module outside quarks/ asks for the class of an operator
+  (isinstance, instance), none outside run_files/ for the class of a quark of a run file, and none compares
+  or looks up the word of a quark's type;
 - run_files, analysis, campaign, report, peer_inputs and model import neither trellis._core nor a module that
   does, nor the module that loads it on request.
 """
@@ -48,6 +51,15 @@ BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*
 LAUNCH = "trellis/device/launch.hpp"
 LINES = "_lines.hpp"
 LOADER = "ground.compiled_core"
+# The base classes of operators and of quarks in run files, with the rooms that may ask for classes of theirs.
+ASKED_CLASSES = {"QuarkOperator": "quarks", "Quark": "run_files"}
+# Calls of these names ask for a class.
+CLASS_QUESTIONS = ("isinstance", "issubclass", "instance")
+# Words of the type of a quark in run files, and the rooms where they may stand beside a comparison: files and
+# inputs of other programs have such words, too.
+QUARK_TYPES = {"wilson", "clover", "twisted_mass", "domain_wall", "staggered", "hisq"}
+TYPE_ROOMS = ("run_files", "peer_inputs")
+TYPE_WORDS = re.compile(r"(^|_)(type|kind|fermion)$")
 WITHOUT_CORE = ("run_files", "analysis", "campaign", "report", "peer_inputs", "model")
 
 # The rooms of python/trellis, each with those that it sees. What lies beside them (trellis itself, __main__,
@@ -323,6 +335,72 @@ def check_python(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root)}:{number}: reaches {core}: {' -> '.join([module, *chain])}"
 
 
+def classes_below(base: str, trees: Iterator[ast.AST]) -> set[str]:
+    """The names of all classes of the package that derive from a class, and of unions of them."""
+    bases: dict[str, set[str]] = {}
+    unions: dict[str, set[str]] = {}
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                bases.setdefault(node.name, set()).update(
+                    ast.unparse(b).rpartition(".")[2] for b in node.bases
+                )
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+                members = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+                unions |= {t.id: members for t in node.targets if isinstance(t, ast.Name)}
+    found: set[str] = set()
+    size = -1
+    while size != len(found):
+        size = len(found)
+        found |= {name for name, own in bases.items() if own & (found | {base})}
+    return found | {name for name, members in unions.items() if members & found}
+
+
+def class_questions(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and name of each class that a call asks for."""
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in CLASS_QUESTIONS):
+            continue
+        for argument in node.args[1:]:
+            for name in ast.walk(argument):
+                if isinstance(name, ast.Name | ast.Attribute):
+                    yield node.lineno, name.id if isinstance(name, ast.Name) else name.attr
+
+
+def type_questions(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and word of each comparison of a type with the word of a quark, and of each table by its type."""
+    for node in ast.walk(tree):
+        asked: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            asked = [node.left, *node.comparators]
+        elif isinstance(node, ast.Subscript):
+            asked = [node.value, node.slice]
+        words = {n.value for a in asked for n in ast.walk(a) if isinstance(n, ast.Constant)} & QUARK_TYPES
+        names = [ast.unparse(a).rpartition(".")[2] for a in asked if isinstance(a, ast.Name | ast.Attribute)]
+        if words and any(TYPE_WORDS.search(name) for name in names):
+            yield node.lineno, ", ".join(sorted(words))
+
+
+def check_questions(root: Path) -> Iterator[str]:
+    """Operators and quarks of run files answer questions; nobody outside their rooms asks for their class."""
+    package = root / "python" / "trellis"
+    paths = python_modules(package)
+    modules = {name: ast.parse(path.read_text()) for name, path in sorted(paths.items())}
+    asked = {base: classes_below(base, iter(modules.values())) for base in ASKED_CLASSES}
+    for module, tree in modules.items():
+        where = paths[module].relative_to(root)
+        room = (python_room(module) or "").partition(".")[0]
+        for base, home in ASKED_CLASSES.items():
+            if room == home:
+                continue
+            for number, name in class_questions(tree):
+                if name in asked[base]:
+                    yield f"{where}:{number}: {name} is asked for what it does; its class is for {home}/ only"
+        if room not in TYPE_ROOMS:
+            for number, words in type_questions(tree):
+                yield f"{where}:{number}: a quark is asked for what it does, not for its type: {words}"
+
+
 def path_to_core(name: str, core: str, modules: dict[str, Path]) -> list[str] | None:
     """The chain of imports by which importing `name` (and its parent packages) loads the core, if it does."""
     stack: list[tuple[str, list[str]]] = [(name, [])]
@@ -354,6 +432,7 @@ def main() -> int:
         *check_reference(root),
         *check_python_rooms(root),
         *check_python(root),
+        *check_questions(root),
     ]
     print(*problems, sep="\n", end="\n" if problems else "")
     print(f"dependencies: {len(problems)} violations")

@@ -112,7 +112,7 @@ def _gauge_fields(run: HmcRun) -> float:
 
 
 def _multigrid_bytes(run: HmcRun, geometry: Geometry) -> float:
-    """Return the bytes of the multigrids of all flavours, which are kept along a trajectory, on all levels."""
+    """Return the bytes of the multigrids of all flavours, on all levels; trajectories keep them."""
     found = 0.0
     for fermion in run.fermions:
         if (table := fermion.multigrid_table) is not None:

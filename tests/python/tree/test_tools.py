@@ -311,6 +311,45 @@ def test_this_tree_keeps_the_rule() -> None:
     assert list(dependencies.check_python(ROOT)) == []
 
 
+OPERATORS = """
+class QuarkOperator: ...
+class Wilson(QuarkOperator): ...
+class Clover(Wilson): ...
+"""
+RUN_FILE_QUARKS = """
+class Quark: ...
+class Hisq(Quark): ...
+class SeaHisq(Hisq): ...
+SeaQuark = Hisq | SeaHisq
+"""
+# (text of trellis/solve/fit.py, what is said of it)
+QUESTIONS = [
+    ("isinstance(M, QuarkOperator)\n", ""),
+    ("isinstance(M, Clover)\n", "Clover is asked"),
+    ("isinstance(M, (int, operators.Wilson))\n", "Wilson is asked"),
+    ('instance("M", M, Wilson)\n', "Wilson is asked"),
+    ("isinstance(f, int | SeaHisq)\n", "SeaHisq is asked"),
+    ("issubclass(kind, SeaQuark)\n", "SeaQuark is asked"),
+    ("isinstance(value, str)\n", ""),
+    ('f.type == "hisq"\n', "hisq"),
+    ('fermion.type in ("wilson", "clover")\n', "clover, wilson"),
+    ('f.type == "gaussian"\n', ""),
+    ('{"wilson": 1}["wilson"]\n', ""),
+    ("f.has_spin\n", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), QUESTIONS, ids=lambda value: str(value).strip() or "legal")
+def test_quarks_are_asked_for_what_they_do(tmp_path: Path, text: str, said: str) -> None:
+    package = "python/trellis"
+    files = {f"{package}/quarks/operators.py": OPERATORS + "isinstance(M, Wilson)\n"}
+    files |= {f"{package}/run_files/quarks.py": RUN_FILE_QUARKS + 'f.type == "hisq"\nisinstance(f, Hisq)\n'}
+    root = write(tmp_path, {**files, f"{package}/solve/fit.py": text})
+    found = list(dependencies.check_questions(root))
+    assert [line.partition(":")[0] for line in found] == ([f"{package}/solve/fit.py"] if said else [])
+    assert said in "".join(found)
+
+
 # ---- check_file_sizes ------------------------------------------------------------------------------------
 
 
