@@ -45,7 +45,7 @@ _MULTIGRIDS, _SETUP_WITH_FREED_BLOCKS = 2.0, 1.6
 
 @dataclass(frozen=True)
 class _Vectors:
-    """How many vectors quarks with spin, or without it, take.
+    """The numbers of vectors that quarks with spin, or without it, take.
 
     Attributes
     ----------

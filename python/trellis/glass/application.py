@@ -37,7 +37,9 @@ def run(
     """Simulate the spin glass of a run file, as `trellis glass` does; nothing is printed.
 
     Collective. SIGINT, SIGTERM, SIGUSR1, SIGHUP, and a KeyboardInterrupt of `on_progress` end the run after
-    the step in hand: its state is saved, and the result says `stopped`.
+    the step in hand: its state is saved, and the result says `stopped`. A second SIGINT raises
+    KeyboardInterrupt at once. The threads, the exchange of halos and the order of ranks that
+    [machine] names stay set.
 
     Parameters
     ----------

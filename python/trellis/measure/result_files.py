@@ -32,7 +32,6 @@ from ..run_files.staggered_measurement import MeasuredStaggeredKind
 from ..runs.changed_keys import different_keys, differing_keys
 from .inputs import FileStamp, write_input
 from .multigrid import ConfigurationMultigrid
-from .setup import describe_smearing
 from .sources import staggered_sites
 from .speed import speed_columns
 from .staggered_quarks import CONDENSATE, StaggeredMeson
@@ -276,7 +275,7 @@ def smearing_in_words(source: SourceTable) -> tuple[str, str]:
     """Return the words for Gaussian smearing with the table's keys, and for the source itself."""
     smearing = f"gaussian width={source.width:g} steps={source.steps}"
     if source.links is not None:
-        smearing += f" links={describe_smearing(source.links)}"
+        smearing += f" links={source.links.words}"
     described = {"gaussian": smearing, "noise": f"noise {source.noise or 'z4'}"}
     if source.momentum is not None:
         described["wall"] = f"wall momentum={' '.join(map(str, source.momentum))}"

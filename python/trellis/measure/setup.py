@@ -1,4 +1,4 @@
-"""Functions that make the solver, and words for smearing, from a measurement's run file."""
+"""Functions that make the solver, and its memory for low modes, from a measurement's run file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from ..gauge.geometry import Geometry
 from ..run_files.measured_quarks import MeasuredQuark
-from ..run_files.smearing import SmearingTable
 from ..run_files.solvers import DeflationTable, PreconditionerTable, SolverTable
 from ..solve.bicgstab import bicgstab
 from ..solve.cg import cg
@@ -68,20 +67,3 @@ def lanczos_bytes(
     vector = int(np.prod(geometry.local_extents)) * 24 * 8 * fermion.slices // (2 if is_even_odd else 1)
     basis = table.basis or 2 * table.modes + 4 * table.block
     return vector * (basis + 2 * table.modes + 7 * table.block)
-
-
-def describe_smearing(smearing: SmearingTable) -> str:
-    """For the attributes of datasets: "ape 0.5x10 stout 0.1x3 flow 1"."""
-    parts = []
-    if (ape := smearing.ape) is not None:
-        parts.append(f"ape{'_spatial' if ape.spatial else ''} {ape.alpha:g}x{ape.steps}")
-    if (stout := smearing.stout) is not None:
-        rho = (
-            f"{stout.rho:g}"
-            if isinstance(stout.rho, float)
-            else "/".join(f"{w:g}" for r in stout.rho for w in r)
-        )
-        parts.append(f"stout{'_spatial' if stout.spatial else ''} {rho}x{stout.steps}")
-    if smearing.flow is not None:
-        parts.append(f"flow {smearing.flow.time:g}")
-    return " ".join(parts) or "thin"

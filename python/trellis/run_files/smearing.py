@@ -41,6 +41,13 @@ class StoutTable(Table):
         default=False, description="With true only spatial links are smeared, by their spatial staples."
     )
 
+    @property
+    def weight(self) -> str:
+        """The weights in words: one, or those of all planes."""
+        if isinstance(self.rho, float):
+            return f"{self.rho:g}"
+        return "/".join(f"{weight:g}" for row in self.rho for weight in row)
+
 
 class ApeTable(Table):
     """This is APE smearing."""
@@ -50,6 +57,11 @@ class ApeTable(Table):
     spatial: bool = Field(
         default=False, description="With true only spatial links are smeared, by their spatial staples."
     )
+
+    @property
+    def weight(self) -> str:
+        """The weight in words."""
+        return f"{self.alpha:g}"
 
 
 class FlowSmearingTable(Table):
@@ -73,6 +85,17 @@ class SmearingTable(Table):
     def is_thin(self) -> bool:
         """True if links stay as they are."""
         return self.ape is None and self.stout is None and self.flow is None
+
+    @property
+    def words(self) -> str:
+        """The smearing in words, as attributes of datasets have it: "ape 0.5x10 stout 0.1x3 flow 1"."""
+        parts = []
+        for name, table in (("ape", self.ape), ("stout", self.stout)):
+            if table is not None:
+                parts.append(f"{name}{'_spatial' if table.spatial else ''} {table.weight}x{table.steps}")
+        if self.flow is not None:
+            parts.append(f"flow {self.flow.time:g}")
+        return " ".join(parts) or "thin"
 
     def require_stout_alone(self, key: str, most_steps: int) -> None:
         """Refuse smearing that forces do not go through, and more steps than these.

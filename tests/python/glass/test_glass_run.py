@@ -15,6 +15,7 @@ import pytest
 from command_line import command, environment, run
 
 from trellis.errors import BadArgument, FileError
+from trellis.glass import GlassResult, Step
 from trellis.glass import run as simulate
 from trellis.glass.walkers import Walkers
 from trellis.run_files import GlassRun, parse_run_file
@@ -150,6 +151,77 @@ def test_a_stop_is_saved_and_says_so(tmp_path: Path) -> None:
     found = json.loads(said)
     assert found["stopped"]
     assert (tmp_path / "glass" / f"checkpoint.{found['steps']:010d}.h5").exists()
+
+
+def without_clocks(values: dict) -> dict:
+    return {key: value for key, value in values.items() if "seconds" not in key}
+
+
+def test_from_python(
+    whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    """Silent from a path and from a model, with what --json prints as its result, and the same bits."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.toml").write_text(TEXT)
+    steps: list[Step] = []
+    result = simulate("run.toml", on_progress=steps.append)
+    assert isinstance(result, GlassResult)
+    assert_same(content(tmp_path / "glass"), whole)
+    assert [step.number for step in steps if step.what == "sweep"] == [None, *range(1, 13)]
+    (tmp_path / "glass").rename(tmp_path / "from_path")
+    model = simulate(parse_run_file(TEXT, GlassRun))
+    assert without_clocks(model.to_json()) == without_clocks(result.to_json())
+    assert_same(content(tmp_path / "glass"), whole)
+    assert capfd.readouterr() == ("", "")
+    (tmp_path / "glass").rename(tmp_path / "from_model")
+    printed = json.loads(run("glass", "run.toml", "--json", cwd=tmp_path).stdout)
+    assert without_clocks(printed) == without_clocks(json.loads(json.dumps(result.to_json())))
+
+
+def interrupt_python() -> None:
+    raise KeyboardInterrupt
+
+
+INTERRUPTS = {
+    "SIGINT": lambda: signal.raise_signal(signal.SIGINT),
+    "SIGTERM": lambda: signal.raise_signal(signal.SIGTERM),
+    "KeyboardInterrupt": interrupt_python,
+}
+
+
+@pytest.mark.parametrize("interrupt", INTERRUPTS)
+def test_an_interrupted_call_is_saved(
+    whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupt: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = parse_run_file(TEXT, GlassRun)
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+
+    def stop_at_the_fifth(step: Step) -> None:
+        if step.what == "sweep" and step.number == 5:
+            INTERRUPTS[interrupt]()
+
+    result = simulate(model, on_progress=stop_at_the_fifth)
+    assert (result.stopped, result.steps) == (True, 5)
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+    assert not simulate(model, resume=True).stopped
+    assert_same(content(tmp_path / "glass"), whole)
+
+
+def test_an_error_of_on_progress_is_raised_when_the_state_is_saved(
+    whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = parse_run_file(TEXT, GlassRun)
+
+    def fail_at_the_fifth(step: Step) -> None:
+        if step.number == 5:
+            raise ZeroDivisionError("of a user")
+
+    with pytest.raises(ZeroDivisionError, match="of a user"):
+        simulate(model, on_progress=fail_at_the_fifth)
+    assert simulate(model, resume=True).resumed_from == 5
+    assert_same(content(tmp_path / "glass"), whole)
 
 
 def test_a_damaged_checkpoint_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
