@@ -193,7 +193,7 @@ def multigrid_operator(M: object) -> WilsonClover:
     """
     if not (isinstance(M, QuarkOperator) and M._has_multigrid):
         raise BadArgument(
-            f"M must be a Wilson, clover or twisted-mass operator beside multigrid, found {M!r}"
+            f"M must be one that multigrid serves, Wilson, clover and twisted-mass operators, found {M!r}"
         )
     return cast("WilsonClover", M)
 

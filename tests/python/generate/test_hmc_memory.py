@@ -60,7 +60,13 @@ CASES: dict[str, dict[str, Any]] = {
     "clover": {"fermions": [CLOVER]},
     "multigrid": {"fermions": [{**CLOVER, "solver": "multigrid", "multigrid": {"refresh": 0.02}}]},
     "three levels": {
-        "fermions": [{**CLOVER, "solver": "multigrid", "multigrid": {"levels": 3, "block": [2, 2, 2, 2]}}]
+        "fermions": [
+            {
+                **CLOVER,
+                "solver": "multigrid",
+                "multigrid": {"levels": 3, "block": [2, 2, 2, 2], "sweeps": 1},
+            }
+        ]
     },
     "measured": {
         "fermions": [staggered("light")],
