@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 
@@ -187,3 +188,8 @@ def test_kappa_is_converted_alike_with_and_without_the_compiled_part(kappa: floa
     mass = action_parameters.kappa_to_mass(kappa)
     assert mass == load().kappa_to_mass(kappa)
     assert action_parameters.mass_to_kappa(mass) == load().mass_to_kappa(mass)
+
+
+def test_a_mass_of_minus_four_has_no_finite_kappa() -> None:
+    """The mass is legal beside a clover term, whose results state kappa."""
+    assert action_parameters.mass_to_kappa(-4.0) == load().mass_to_kappa(-4.0) == math.inf
