@@ -87,7 +87,7 @@ def datasets_digest(path: Path) -> str:
 
 
 def digests(folder: Path) -> Iterator[tuple[str, str]]:
-    """File name and digest of each configuration and HDF5 file of a folder of results."""
+    """Return the name and the digest of each configuration and HDF5 file of a folder of results."""
     for path in sorted(folder.iterdir()):
         if path.suffix == ".ildg":
             yield f"{folder.name}/{path.name}", links_digest(path)

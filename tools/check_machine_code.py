@@ -37,7 +37,7 @@ RESOURCES = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+)")
 
 @dataclass(frozen=True)
 class Family:
-    """Numbers of the kernels of a family: of the worst of them, and of accesses to memory in all together."""
+    """These are numbers of the kernels of a family: those of the worst kernel, and accesses to memory of all."""
 
     kernels: int
     registers: int

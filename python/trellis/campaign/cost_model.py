@@ -1,4 +1,4 @@
-"""Estimates that learn from finished tasks.
+"""This module has estimates of costs, which learn from finished tasks.
 
 The duration of a task is its estimate in the file times exp(a) of its group; a is the mean of log(measured
 / estimate) over the group's finished tasks, drawn towards 0 by the weight of one task. A group with a

@@ -129,7 +129,7 @@ def _plain(value: Any) -> Any:
 
 @contextlib.contextmanager
 def read_records(path: Path, *, tries: int = 20) -> Iterator[sqlite3.Connection]:
-    """A copy of a manager's file for reading, of a manager that runs or was killed.
+    """Copy a manager's file and open the copy for reading; the manager may run, or was killed.
 
     Raises
     ------
@@ -144,7 +144,10 @@ def read_records(path: Path, *, tries: int = 20) -> Iterator[sqlite3.Connection]
                 break
             time.sleep(0.05)
         else:
-            raise FileError(f"{path}: no consistent copy in {tries} tries")
+            raise FileError(
+                f"{path}: expected a file that stays as it is while it is copied, found that it changed "
+                f"in each of {tries} tries"
+            )
         try:
             yield base
         finally:

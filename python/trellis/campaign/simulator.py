@@ -66,7 +66,7 @@ def true_seconds(task: Task, alternative: int, seed: int) -> float:
 
 
 class Simulator:
-    """See the module.
+    """It simulates a campaign, as the docstring of the module says.
 
     Parameters
     ----------

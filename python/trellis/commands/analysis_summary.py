@@ -1,4 +1,4 @@
-"""The work of `trellis analyze`, without the command line around it."""
+"""This module does the work of `trellis analyze`, without the command line around it."""
 
 from __future__ import annotations
 

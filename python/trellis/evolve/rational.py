@@ -25,9 +25,9 @@ from pathlib import Path
 from ..ground.crash_safe_files import write_json
 from ..ground.errors import BadArgument, NumericError
 
-#: Decimal digits of the arithmetic: at least, and beyond those of the error, which is solved for.
+#: The arithmetic has at least so many decimal digits, and so many more than the error, which is solved for.
 _DIGITS, _MORE_DIGITS = 60, 40
-#: Below, a function is there in less than a second.
+#: A function of a lower order is there in less than a second.
 _LONG_ORDER = 16
 _announce: ContextVar[Callable[[str], None] | None] = ContextVar("announce", default=None)
 _MAX_ORDER = 60

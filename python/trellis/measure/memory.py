@@ -27,7 +27,7 @@ _COLUMNS_OF_A_BATCH = 4
 _COLUMNS = 12
 #: Kept with 5-D fields: their source, and copies of the quark and its midpoint.
 _BESIDE_FIELDS = 3
-#: Vectors in double around an inner solver, and the size of its own beside these.
+#: Around an inner solver lie so many vectors in double; the size of its own vectors is this part of theirs.
 _OUTER_FIELDS = 4
 _INNER_SIZE = {"float": 1 / 2, "half": 1 / 4 + 1 / 48, "fp16": 1 / 4}
 #: Sums of three quarks that are kept while a baryon is put together: 16 components for each way to pair

@@ -126,5 +126,5 @@ def _seconds(file: h5py.File) -> list[float]:
 
     file.visititems(collect)
     if not found:
-        raise KeyError("there are no seconds")
+        raise KeyError("expected a column or an attribute seconds, found none")
     return found

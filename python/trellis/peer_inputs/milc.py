@@ -9,7 +9,7 @@ from typing import Any
 from ..ground.errors import BadArgument
 from .common import Getter, left_out, legal_names, lines, number_of, run_file
 
-#: Key of the run file -> keys that it comes from, for messages.
+#: Each key of the run file has the keys of the input from which it is made; messages name them.
 _SOURCES = {
     "lattice.extents": ("nx", "ny", "nz", "nt"),
     "action.beta": ("beta",),

@@ -185,7 +185,7 @@ def _follows(ratio: _Pseudofermion, action: _Pseudofermion) -> bool:
 
 
 def _take_second_kind(doublet: Doublet, ratios: list[_Pseudofermion]) -> None:
-    """The ratio of mu over sqrt(2) mu that reweighting of the second kind has besides the chain.
+    """Take out the ratio of mu over sqrt(2) mu that reweighting of the second kind has besides the chain.
 
     With it the weight is det(A + mu^2)^2 / det(A + 2 mu^2), which for mu = 0 is det(A).
     """

@@ -21,9 +21,9 @@ from .style import BAND_ALPHA, INK, MARKERS, charge_colours, show_first_times
 
 #: Fits with less weight than this are drawn faintly.
 _FAINT_WEIGHT = 0.01
-#: Between the fits of one window with different numbers of states, and the width of their bars.
+#: Fits of one window with different numbers of states stand so far apart, and their bars are so wide.
 _SIDE = 0.24
-#: Said where points of one time do not stand at it.
+#: The figure says this where points of one time do not stand at that time.
 _SHIFTED = "points of one time are shifted sideways for legibility"
 
 
@@ -128,7 +128,7 @@ def _band(axes: Axes, charge: ChargeRecord, colour: str, text: str | None = None
 
 
 def _outline(axes: Axes, charge: ChargeRecord, text: str) -> None:
-    """A band whose edges are seen on top of another one."""
+    """Draw a band whose edges are seen on top of another one."""
     low, high = charge.value - charge.error, charge.value + charge.error
     axes.axhspan(low, high, facecolor="none", edgecolor=INK, hatch="////", alpha=0.35, lw=1.0, label=text)
 
@@ -143,7 +143,7 @@ def _draw(
     face: str,
     text: str,
 ) -> None:
-    """Points off the source whose error is small enough to be looked at."""
+    """Draw the points off the source whose error is small enough to be looked at."""
     if series is None:
         return
     t, value, error = _arrays(series)

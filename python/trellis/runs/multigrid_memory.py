@@ -26,14 +26,14 @@ _BOXES = 4
 _COPIES_IN_SETUP = 2
 #: Products of test vectors in an aggregate, in double: twice, and the sum for the diagonal.
 _PRODUCTS = 3
-#: Columns of a pass of the set-up.
+#: A pass of the set-up takes so many columns at once.
 _SETUP_COLUMNS = 4
 #: Vectors of a trial of the present cycle: 24 steps of gcr, source and solution.
 _TRIAL_FIELDS = 2 * 24 + 4
-#: Vectors of a cycle: residual and correction in two orders of sites; those of the smoother, in full ones.
+#: A cycle has so many vectors, residual and correction in two orders of sites; its smoother has so many more.
 _CYCLE_FIELDS, _SMOOTHER_FIELDS = 4, 5
-#: Of a level between the finest and the coarsest: copies of its columns while it is set up (chiralities,
-#: their images, those of cycles for all of them), and fields of its cycle with flexible GCR.
+#: A level between the finest and the coarsest has so many copies of its columns while it is set up (chiralities,
+#: their images, those of cycles for all of them), and so many fields in a cycle with flexible GCR.
 _FIELDS_IN_COARSE_SETUP, _FIELDS_OF_K_CYCLE = 24, 20
 #: Coarse vectors of a cycle at most: those of gcr(100) lie on half of the sites.
 _COARSE_FIELDS = 100 + 6

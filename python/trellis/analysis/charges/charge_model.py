@@ -52,7 +52,7 @@ class ChargeModel(ABC):
 
     @abstractmethod
     def design(self, theta: NDArray) -> NDArray:
-        """Return d data / d linear parameters at each theta, shape [node, data, linear]."""
+        """Return the derivatives of the data by the linear parameters at each theta, [node, data, linear]."""
 
     @property
     def farthest(self) -> float:

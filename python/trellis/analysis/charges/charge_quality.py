@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 LARGE_DRIFT, LARGE_MISFIT = 3.0, 1.05
 #: Share of the excited state at the last time slice from which errors are too small (howto/axial_charge.md).
 LARGE_REMAINDER = 0.1
-#: And in the middle of the largest separation, from which a third state is several errors of fixed sinks.
+#: The same share in the middle of the largest separation of fixed sinks, from which a third state changes the
+#: charge by several errors.
 LARGE_REMAINDER_IN_THE_MIDDLE = 0.05
-#: And where the likelihood allows this much at 95 %.
+#: The same share, where the likelihood allows so much of it at 95 %.
 LARGE_REMAINDER_LIMIT = 0.15
 #: A charge that moves by more of its errors than this when the priors of the gaps move by their widths.
 LARGE_PRIOR_SHIFT = 0.3

@@ -78,7 +78,7 @@ def _local_first(charges: dict[str, _Data]) -> dict[str, _Data]:
 
 
 def _groups(names: Iterable[str]) -> dict[str, list[str]]:
-    """Charges of one fit, by its name."""
+    """Return the charges that one fit gives together, by the name of the fit."""
     groups: dict[str, list[str]] = {}
     for name in names:
         of = next((key for key, members in TOGETHER.items() if name in members), name)

@@ -81,7 +81,7 @@ class SpectralModel:
 
     @property
     def parameter_count(self) -> int:
-        """Parameters without those of the backward term, whose priors are data of their own."""
+        """The number of parameters without those of the backward term, whose priors count as data."""
         return (self.states + self.alternates) * (1 + self.correlators)
 
     @property

@@ -68,7 +68,7 @@ def alternate(correlators: list[Correlator]) -> bool:
 def candidates_of(
     t_last: list[int], correlators: int, alternates: bool, options: AnalysisOptions
 ) -> list[tuple[int, int]]:
-    """(states, t_min) of all fits with more data than parameters."""
+    """Return (states, t_min) of all fits that have more data than parameters."""
     latest = min(t_last) if options.t_min_last is None else options.t_min_last
     result = []
     for states in range(1, options.max_states + 1):

@@ -255,7 +255,9 @@ def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_e
     what = f"attribute momenta of {where}"
     momenta = whole_numbers(path, what, attributes.pop("momenta", [[0, 0, 0]]), "[momentum, 3]")
     if momenta.size % 3 != 0 or momenta.size == 0:
-        raise MeasurementFileError(path, what, expected="three for each momentum", found=momenta.tolist())
+        raise MeasurementFileError(
+            path, what, expected="three integers for each momentum", found=momenta.tolist()
+        )
     momenta = momenta.reshape(-1, 3)
     if len(momenta) != dataset.shape[2]:
         expected = f"{dataset.shape[2]} momenta as in the dataset"

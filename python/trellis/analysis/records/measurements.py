@@ -64,7 +64,7 @@ class InputFile:
 
 @dataclass
 class Measurements:
-    """All that was read.
+    """This is all that was read.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from ..records.online_records import FlowResult, LoopResult, StreamResult, Value
 from ..statistics.autocorrelation import gamma_method, is_constant, observable_of
 from .flow_scales import scales_of
 
-#: pyerrors' Gamma method needs a few measurements.
+#: The Gamma method of pyerrors needs at least so many measurements.
 _FEWEST = 5
 
 

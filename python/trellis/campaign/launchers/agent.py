@@ -123,7 +123,7 @@ def _environment(pid: int) -> bytes | None:
 
 
 def _marker(pid: int) -> bytes | None:
-    """The campaign's marker of a process; None: it has none, or is gone."""
+    """Return the campaign's marker of a process; None where it has none, or is gone."""
     key = MARKER.encode() + b"="
     words = (_environment(pid) or b"").split(b"\0")
     return next((word for word in words if word.startswith(key)), None)

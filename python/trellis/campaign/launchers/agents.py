@@ -30,7 +30,7 @@ from .patience import patiently
 
 @dataclass(slots=True)
 class AgentHandle(Handle):
-    """An attempt that an agent runs."""
+    """This is an attempt that an agent runs."""
 
     number: int = -1
     node: str = ""
@@ -274,7 +274,7 @@ def _end_when_silent(connection: socket.socket) -> None:
 
 
 def _own_addresses() -> str:
-    """By which the nodes may reach this one: the host's addresses, then loopback."""
+    """Return the addresses by which nodes may reach this one: those of the host, then loopback."""
     name = socket.gethostname()
     try:
         known = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)

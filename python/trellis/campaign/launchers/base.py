@@ -134,7 +134,7 @@ class Launcher(abc.ABC):
         return []
 
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
-        """Send it the signal; whether anything of it is still there."""
+        """Send the signal to an orphan; return True if anything of it is still there."""
         return False
 
     def close(self) -> None:  # noqa: B027

@@ -78,7 +78,7 @@ class ClientLauncher(ProcessLauncher):
     def client(
         self, launch: Launch, placement: Placement, environment: Mapping[str, str], name: str
     ) -> list[str]:
-        """The words that submit a job of this name and wait for it."""
+        """Return the words of the command that submits a job of this name and waits for it."""
 
     @abc.abstractmethod
     def jobs(self, *, waiting: bool = False) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from ...ground.errors import NotAvailable
 
 #: For so long a question is repeated where nothing can go on without its answer.
 SECONDS = 300.0
-#: Between two of them: at first, doubled each time, and at most.
+#: The pause between two questions is so long at first, doubles each time, and is so long at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 _LOOK_SECONDS = 0.1
 
