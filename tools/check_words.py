@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Check that docstrings of Python begin as sentences do.
+"""Check that docstrings of Python, and comments on constants, begin as sentences do.
 
 A docstring says what a thing is or does, with a subject and a verb; one that begins with `Of`, `What` or
-another word of WORDS is half a sentence. LIMITS has how many of those each folder may have:
+another word of WORDS is half a sentence, and so is a comment behind `#:` in python/ that begins with one of
+COMMENT_WORDS. LIMITS has how many of those each folder may have:
 none, as long as nobody raises a number.
 """
 
@@ -17,6 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WORDS = frozenset("as how of so that those what when where whether which whose".split())
+#: Comments behind `#:` begin with another word.
+COMMENT_WORDS = frozenset("and by of".split())
+COMMENT = re.compile(r"^\s*#: ?(.*)")
 #: Folder -> how many docstrings may begin with one of WORDS.
 LIMITS = {"python": 0, "tests": 0, "tools": 0, "bench": 0, "lab": 0}
 
@@ -42,10 +46,24 @@ def docstrings(path: Path) -> Iterator[Docstring]:
                 yield Docstring(path, node.body[0].lineno, text)
 
 
+def comments(path: Path) -> Iterator[Docstring]:
+    """The comments behind `#:` of a file, each with its first line."""
+    before: re.Match[str] | None = None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = COMMENT.match(line)
+        if match and not before:
+            yield Docstring(path, number, match[1])
+        before = match
+
+
 def half_sentences(folder: Path) -> list[Docstring]:
-    """The docstrings below a folder that begin with one of WORDS, in the order of files and lines."""
-    found = (one for path in sorted(folder.rglob("*.py")) for one in docstrings(path))
-    return [one for one in found if one.first_word in WORDS]
+    """The docstrings below a folder, and comments below python/, that begin with a word of half a sentence."""
+    found: list[Docstring] = []
+    for path in sorted(folder.rglob("*.py")):
+        found += [one for one in docstrings(path) if one.first_word in WORDS]
+        if folder.name == "python":
+            found += [one for one in comments(path) if one.first_word in COMMENT_WORDS]
+    return found
 
 
 def main() -> int:

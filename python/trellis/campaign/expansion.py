@@ -23,7 +23,7 @@ from .tables import AlternativeTable, Estimate, EstimateTable, OutputTable, Task
 from .times import parse_seconds
 
 _REQUEST = ("nodes", "ranks", "threads", "gpus_per_rank", "gpu_kind", "min_ranks_per_node", "whole_nodes")
-#: Of 255: the rest is for the endings of files that do not count.
+#: A name of 255 bytes is the longest one; the rest is for the endings of files that do not count.
 MOST_NAME_BYTES = 200
 
 

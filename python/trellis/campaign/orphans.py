@@ -9,7 +9,7 @@ from .launchers.base import Orphan
 from .manager_state import Course
 from .unfinished_starts import wait_for_exec
 
-#: Between SIGTERM and SIGKILL to what outlived its manager; how long its manager's copies may take to exec.
+#: What outlived its manager has so long between SIGTERM and SIGKILL, and the manager's copies until exec.
 GRACE_SECONDS = 5.0
 
 

@@ -21,7 +21,7 @@ from .launchers.patience import NoAnswer, patiently
 from .launchers.slurm_system import ask
 
 _JOB = re.compile(r"(\d+)(?:;\S+)?")
-#: Of what passes: the controller was busy, or away. Other failures are refusals.
+#: These failures pass: the controller was busy, or away. Other failures are refusals.
 _PASSES = re.compile(
     r"timed out|unable to contact|connection refused|connection failure|zero bytes|transport endpoint"
     r"|temporarily|authentication credential|protocol authentication|unexpected mess?age",

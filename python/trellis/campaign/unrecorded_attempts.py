@@ -9,7 +9,7 @@ from typing import Any
 
 from .claims import Claims
 
-#: Of an attempt in the records, as far as the report shows them.
+#: The report shows these columns of an attempt in the records.
 _ATTEMPT_COLUMNS = (
     *("task", "number", "task_group", "places", "estimate", "started", "ended", "status"),
     *("outcome", "reason", "log"),

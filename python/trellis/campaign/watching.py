@@ -9,7 +9,7 @@ from .attempt import Attempt, grown_size
 from .judging import is_sound
 from .manager_state import Course
 
-#: Between SIGTERM and SIGKILL to a task.
+#: A task has so much time between SIGTERM and SIGKILL.
 GRACE_SECONDS = 5.0
 #: A quarantined node that comes back and is sound is used again, so many times.
 MOST_RETURNS = 2

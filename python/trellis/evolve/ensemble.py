@@ -33,7 +33,7 @@ STATE_VERSION = 1
 _STATE = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.json$")
 _LINKS = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.ildg$")
 _CHECKPOINTS_KEPT = 2
-#: Between two writes of a stream: seconds, and how often a write is to take no longer than what lies between.
+#: Two writes of a stream lie at least so many seconds apart, and so many times as long as a write takes.
 _BETWEEN_WRITES, _WRITES_SHARE = 30.0, 20.0
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Least steps of the Lanczos estimate of a spectrum, and the relative accuracy of its lower end.
 _LANCZOS_STEPS, _LOWER_ACCURACY = 40, 0.1
-#: Of its upper end alone, which has to stay below the interval's by the margin: what so few steps may miss
-#: (0.5 % was seen).
+#: An estimate of the upper end alone has so many steps. It has to stay below the interval's end by the
+#: margin, for so few steps may miss something (0.5 % was seen).
 _UPPER_STEPS, _UPPER_MARGIN = 20, 1.02
 #: How far beyond the estimates an interval goes.
 _HIGH_MARGIN, _LOW_MARGIN = 1.2, 0.25

@@ -36,7 +36,7 @@ _FLOAT, _FLOAT_STEP = 1.0, 2.0
 _HISQ, _HISQ_EPSILON = 26.0, 9.0
 #: Links of the hops, and with a clover term that, its inverse and their derivative.
 _WILSON, _CLOVER = 10.5, 24.0
-#: Of a rational function of the Wilson operator, and a Hasenbusch ratio.
+#: A rational function of the Wilson operator takes this, and a Hasenbusch ratio that.
 _ONE_WILSON, _RATIO = 3.5, 0.2
 #: Where the coarse space is made anew, the one before is still there; and what its set-up takes at the peak,
 #: with freed blocks of other sizes, is so much of the set-up's own.
@@ -63,7 +63,7 @@ class _Vectors:
 
 _SPINORS = _Vectors(kept=1.6, in_solve=1.0, measured=5.0)
 _COLOUR_VECTORS = _Vectors(kept=3.1, in_solve=1.6, measured=3.2)
-#: And smeared links and operators of one flavour at a time; trajectories with HISQ have room for them.
+#: Smeared links and operators of one measured flavour take this; trajectories with HISQ have room for them.
 _MEASURED_LINKS = 6.2
 #: What a process holds beside or instead: it keeps freed blocks of up to 32 MiB, larger ones go back at once.
 _MARGIN, _LARGE, _MARGIN_OF_LARGE = 1.13, 32 << 20, 0.9

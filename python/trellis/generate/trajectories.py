@@ -101,7 +101,7 @@ class _Chain:
         self.parts: dict[str, Part] = {}
         set_threads(run.machine, output)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
-        #: Of keys, since trajectory 1: what the run file had before, and from when on it is other.
+        #: The keys that changed since trajectory 1, with their values before and the trajectory.
         self.changes: list[dict[str, Any]] = []
         self.evolution = CoveredTrajectories(run, output)
         self.warnings = TrajectoryWarnings(run, output)

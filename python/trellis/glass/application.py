@@ -22,7 +22,7 @@ from .observables import LogarithmicBins, measure
 from .result import GlassResult
 from .walkers import Walkers
 
-#: Of random numbers: a run has one stream.
+#: Random numbers have this stream: a run has one.
 _STREAM = 0
 #: Spins lie twice in memory while they are read or written, as doubles, one slot at a time.
 _BYTES_OF_COPY = 2 * 4 * 8

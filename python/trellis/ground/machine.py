@@ -8,7 +8,7 @@ from .compiled_core import load
 
 #: Seconds that a measurement takes.
 _SECONDS = 0.1
-#: Of a buffer: larger ones have the bandwidth of memory too, and take from what a run has.
+#: A buffer has at most so many bytes: larger ones have no other bandwidth, and take from what a run has.
 LARGEST_BUFFER = 256 << 20
 
 

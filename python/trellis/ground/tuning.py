@@ -34,7 +34,7 @@ from .parallel import broadcast
 
 TuneMode = Literal["off", "read", "on"]
 
-#: Of the files: readers pass over those of another one.
+#: The files have this version; readers pass over those of another one.
 SCHEMA = 1
 #: A process that writes takes older files of its machine and build into its own from this number on.
 MOST_FILES = 16

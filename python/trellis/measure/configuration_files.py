@@ -11,7 +11,7 @@ from ..ground.errors import BadArgument
 from ..run_files.measure import ConfigurationsTable
 
 _NUMBER = re.compile(r"(\d+)\D*$")
-#: Of configurations: what results hold, and what numbers noise fields.
+#: Results hold numbers of configurations up to the first, and noise fields are numbered up to the second.
 LARGEST_NUMBER, LARGEST_OF_NOISE = 2**63 - 1, 2**31 - 1
 
 

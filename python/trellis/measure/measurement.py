@@ -64,7 +64,7 @@ class Measurement:
 
     def __init__(self, run: MeasureRun, text: str, output: StepReporter, stop: StopRequest) -> None:
         self.run, self.text, self.output, self.stop = run, text, output, stop
-        #: of the configuration that is measured
+        #: the quarks of the configuration that is measured
         self.in_hand, self.sources_done = False, 0
         self.quarks: SpinQuarks | StaggeredQuarks | None = None
         self.resume, self.read = False, 0  #: propagators that came from files

@@ -21,7 +21,7 @@ from .staggered_quarks import VECTORS_AT_A_TIME
 _WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6, "multigrid": 4, "auto": 8}
 #: Steps of gcr between restarts (trellis.gcr).
 _STEPS_OF_GCR = 16
-#: At most, but on lattices that fit a cache.
+#: A batch has at most so many columns, but on lattices that fit a cache.
 _COLUMNS_OF_A_BATCH = 4
 #: Columns of a propagator.
 _COLUMNS = 12
@@ -39,9 +39,9 @@ _LIBRARIES = 40 << 20
 _APPLICATION, _WALL_APPLICATION = 5, 8
 #: Columns of a staggered propagator, and the links of an application of its operator in such propagators.
 _STAGGERED_COLUMNS, _STAGGERED_APPLICATION = 3, 14
-#: Of freed fields that are kept for the next of their size.
+#: Freed fields that are kept for the next of their size take at most this.
 _FREED_FIELDS = 128 << 20
-#: Of propagators that are written and read.
+#: The writing and reading of propagators takes these buffers.
 _FILE_BUFFERS = 32 << 20
 
 

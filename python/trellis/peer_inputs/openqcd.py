@@ -12,7 +12,7 @@ from ..run_files.dynamics import DRIFTS
 from .common import Getter, left_out, lines, number_of, run_file
 from .openqcd_doublets import Doublet, doublet_table, doublets_of
 
-#: Of an input; more are a misprint.
+#: An input has at most so many levels; more are a misprint.
 _MOST_LEVELS = 32
 #: type of [Boundary conditions], in time.
 _BOUNDARIES = ("open", "Schroedinger functional", "open and Schroedinger functional", "periodic")

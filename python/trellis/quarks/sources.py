@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Sites of a time slice on which walls and noise are not zero.
 SourceSites = Literal["all", "corners"]
-#: Of a Gaussian, lattice units; squares of larger ones leave the range of numbers.
+#: A Gaussian is at most so wide, in lattice units: squares of larger widths leave the range of numbers.
 MOST_WIDTH = 1e6
 
 

@@ -35,7 +35,7 @@ _FAINT_WEIGHT = 0.01
 _MOST_ABOVE = 4
 #: Rows of a legend beside the axes.
 _MOST_ROWS = 20
-#: From the axes to a legend under the label of the time axis, in heights of its letters.
+#: A legend under the label of the time axis lies so far from the axes, in heights of its letters.
 _BELOW_LABELS = 3.6
 
 

@@ -30,7 +30,7 @@ _PLOTTED_OBSERVABLES = (
     "topological_charge",
     "t0",
 )
-#: And those of every flavour that begin like this.
+#: Series of every flavour that begin like this are plotted, too.
 _PLOTTED_PER_FLAVOUR = ("condensate.", "number_density.")
 
 

@@ -126,7 +126,7 @@ def label(name: str) -> str:
     return _LABELS.get(name, name.replace("_", " "))
 
 
-#: Of observables whose name says little.
+#: These observables have names that say little; figures have these words.
 _OBSERVABLES = {
     "dH": "ΔH",
     "exp_minus_dH": "exp(−ΔH)",

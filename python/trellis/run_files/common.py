@@ -90,7 +90,7 @@ Extents = Annotated[FourIntegers, AfterValidator(_even_extents)]
 Grid = Annotated[FourIntegers, AfterValidator(_positive_grid)]
 
 
-#: Of couplings, masses and phases: squares and products of larger numbers leave the range of the storages.
+#: Couplings, masses and phases are at most this: squares of larger numbers leave the range of the storages.
 LARGEST = 1e6
 Coupling = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 #: A bound that is added to Coupling's would be lost beside it.
@@ -140,7 +140,7 @@ def _check_name(name: str) -> str:
     return name
 
 
-#: Of flavours and of monomials.
+#: Flavours and monomials have such names.
 Name = Annotated[str, AfterValidator(_check_name)]
 
 
@@ -151,7 +151,7 @@ def _without_diagonal(rho: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, 
     return rho
 
 
-#: Of the staples in stout smearing; negative ones are warned about.
+#: The staples in stout smearing have such weights; negative ones are warned about.
 StoutWeight = Annotated[float, Field(ge=-MOST_RHO, le=MOST_RHO)]
 _FourWeights = Annotated[tuple[StoutWeight, StoutWeight, StoutWeight, StoutWeight], Field(strict=False)]
 #: rho[mu][nu] of stout smearing: of the staples of U_mu in the plane of mu and nu.

@@ -11,7 +11,7 @@ from .common import Name, SeedTable, Table, at_key
 
 #: Drifts of a step, by scheme.
 DRIFTS = {"leapfrog": 1, "omelyan2": 2, "omelyan4": 5, "force_gradient": 2}
-#: Of one level in a trajectory: a million steps are a step size of 1e-6, beyond any need.
+#: A level has at most so many steps in a trajectory: a million are a step size of 1e-6, beyond any need.
 MOST_STEPS = 10**6
 
 #: What true residuals in double can be asked for.

@@ -16,7 +16,9 @@ class FlowTable(Table):
     action: FlowAction = Field(
         default="wilson", description="The gradient of this gauge action drives the flow."
     )
-    time: float = Field(gt=0, description="The flow ends at this time t / a^2.")
+    time: float = Field(
+        gt=0, description="The flow ends at this time t / a^2, at least four times the spacing."
+    )
     spacing: float = Field(default=0.1, gt=0, description="Two measurements lie so far apart in t / a^2.")
     tolerance: float = Field(
         default=1e-6,

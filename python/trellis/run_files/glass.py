@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from .common import MachineTable, Positive, RunFile, Table, ThreeIntegers
 
-#: Of all that share couplings: memory and work grow with it.
+#: At most so many sets of spins share couplings: memory and work grow with them.
 MOST_SETS = 4096
 
 

@@ -24,7 +24,7 @@ from .common import (
 )
 from .quark import Quark
 
-#: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
+#: Coefficients of domain walls are at most this; 1.5 and 0.5 are usual, and far from them nothing converges.
 LARGEST_COEFFICIENT = 100.0
 #: Squares of smaller staggered masses, and their ratios to the spectrum, leave double precision.
 SMALLEST_MASS = 1e-150

@@ -84,7 +84,7 @@ ValenceQuark = ValenceWilson | ValenceClover | ValenceTwistedMass | ValenceStagg
 #: A table of [[measure.valence]].
 ValenceQuarkTable = Annotated[ValenceQuark, Field(discriminator="type")]
 
-#: By their types, which are those of the sea, too.
+#: These are the classes by their types, which the sea has, too.
 VALENCE_QUARKS: dict[str, type[ValenceQuark]] = {
     "wilson": ValenceWilson,
     "clover": ValenceClover,

@@ -23,7 +23,7 @@ _FREE = re.compile(
     r"|trajectories\..*"
     r"|measure\..*"
 )
-#: Of them, those that states of earlier versions lack, and that had their defaults.
+#: States of earlier versions lack these keys, which had their defaults there.
 _NEW = re.compile(r"hisq\..*|fermions\.\d+\.(solver|multigrid)(\..*)?")
 #: What a key that is not there has, in messages and records.
 _ABSENT = None

@@ -29,7 +29,7 @@ _FIRST_DIGIT, _LAST_DIGIT = 2, 3
 _LEAST_TRIAL, _LONGEST_TRIAL = 64, 4000
 #: So much longer is a trial than what just decides.
 _MARGIN = 1.1
-#: Of a forecast: sweeps of a set-up, and iterations in which multigrid takes a digit off.
+#: A forecast has so many sweeps in a set-up, and so many iterations in which multigrid takes a digit off.
 _SWEEPS, _ITERATIONS_PER_DIGIT = 1, 1.6
 #: Its work runs at a lower rate than hops do: 1.1 times as slow on 16^4, 1.7 times in caches (8^4).
 _SLOWNESS = 1.2

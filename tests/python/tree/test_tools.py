@@ -404,6 +404,22 @@ def test_first_words_of_docstrings(
     assert f"to {count}\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("#: Of a run.\nA = 1\n", 1),
+        ("#: A run has\n#: of these two.\nA = 1\n", 0),
+        ("A = 1  #: of a run\n", 0),
+        ("# Of a run.\n", 0),
+        ("class A:\n    #: And of b.\n    a = 1\n", 1),
+    ],
+)
+def test_comments_on_constants_are_sentences(tmp_path: Path, text: str, count: int) -> None:
+    write(tmp_path, {"python/a.py": text, "tests/a.py": text})
+    assert len(words.half_sentences(tmp_path / "python")) == count
+    assert words.half_sentences(tmp_path / "tests") == []
+
+
 # ---- compile_time_report ---------------------------------------------------------------------------------
 
 NINJA_LOG = (

@@ -13,9 +13,9 @@ from ..records.errors import FitFailed
 from ..statistics.weights import shrinkage_intensity
 from .charge_model import ChargeModel, FeynmanHellmannModel
 
-#: Of the variance of a datum and of C(t), added to the former: nothing is known better than that.
+#: This part of the variances of a datum and of C(t) is added to the former: nothing is known better.
 NUGGET = 1e-7
-#: Of the correlation matrix of few configurations, where the data ask for less.
+#: The correlation matrix of few configurations is shrunk at least so much, where the data ask for less.
 LEAST_SHRINKAGE = 0.02
 #: Errors of fewer independent numbers than this and one more have no variance.
 _LEAST_FREEDOM = 2.5
@@ -65,7 +65,7 @@ class FitData(ABC):
         Nothing runs backwards (Dirichlet time): windows may reach to T - 1, else to T/2 - 1.
     """
 
-    #: Of the fits.
+    #: Fits have at least so many states.
     least_states = 1
     is_fixed_sink = False
     mean: NDArray

@@ -38,7 +38,7 @@ from .charges import fit_data, require_all_times, require_usable
 
 #: Separations without which nothing is fitted.
 LEAST_SEPARATIONS = 2
-#: Of a fit, unless max_states is smaller.
+#: A fit has at least so many states, unless max_states is smaller.
 LEAST_STATES = 2
 _LEAST_CONFIGURATIONS = 5
 _CURVE_POINTS = 25
@@ -79,7 +79,7 @@ class FixedSinkData(FitData):
                 times.append(np.full(len(tau), t))
                 insertions.append(tau)
                 owners.append(np.full(len(tau), i))
-        #: Of each datum: t; and of those behind C: tau, and the number of the charge.
+        #: Each datum has its t; those behind C also have their tau and the number of the charge.
         self.t, self.tau, self.owner = (np.concatenate(x) for x in (times, insertions, owners))
         self._set(np.concatenate(parts, axis=1) / self.scale, self.t)
         if self.free(options.t_min_first, self.least_states) <= 0:

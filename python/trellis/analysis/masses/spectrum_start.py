@@ -20,7 +20,7 @@ _NODES = {1: (16, 1), 2: (16, 11), 3: (10, 8)}
 _ALTERNATING_NODES = 6
 #: Beyond the effective masses of the window, in the logarithm: excited states move these away from E_0.
 _BELOW, _ABOVE = 0.7, 0.3
-#: Of the prior of a gap, to each side.
+#: The prior of a gap reaches so many widths to each side.
 _WIDTHS = 2.0
 #: Times that have a mean over neighbours with a time on each side.
 _LEAST_SMOOTHED = 4

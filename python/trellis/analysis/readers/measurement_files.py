@@ -30,7 +30,7 @@ GAUGE_STREAM = "gauge_stream"
 LALIBE = "lalibe"
 _SUFFIXES = (".h5", ".hdf5")
 _REQUIRED = ("type", "boundary_t")
-#: Of /solves: attributes, for they depend on clocks; datasets in files of older versions.
+#: /solves has them as attributes, for they depend on clocks; files of older versions have datasets.
 _TIMES = ("seconds", "gflops")
 _TYPES = ("meson", "baryon", "feynman_hellmann", "three_point", "midpoint")
 #: File, numbers of its configurations, correlators by name.

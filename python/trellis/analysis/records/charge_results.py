@@ -14,9 +14,9 @@ LIFETIME_CONSTANT = 5172.0
 
 
 _Positive = Annotated[float, Field(gt=0)]
-#: Of a log-normal prior: centre, width of the logarithm.
+#: A log-normal prior has a centre, and a width of its logarithm.
 GapPrior = Annotated[tuple[_Positive, _Positive], Field(strict=False)]
-#: Of a normal prior: centre, width.
+#: A normal prior has a centre and a width.
 RatioPrior = Annotated[tuple[float, _Positive], Field(strict=False)]
 
 

@@ -34,7 +34,7 @@ _SLURM = {
     "agent_command": list,
 }
 
-#: By the name in machine files.
+#: These are the launchers by their names in machine files.
 LAUNCHERS: dict[str, Adapter] = {
     "flux": Adapter("flux", "FluxLauncher", {"flux": str, "options": list, "check_seconds": float}),
     "hyperqueue": Adapter(

@@ -25,9 +25,9 @@ import subprocess
 import sys
 import time
 
-#: Of the messages. A manager turns agents with another one away: `python` on the nodes may be an old one.
+#: The messages have this version. A manager turns agents of another one away: nodes may have an old `python`.
 PROTOCOL = 1
-#: In the environment of everything that an attempt of a campaign starts.
+#: The environment of everything that an attempt of a campaign starts has this variable.
 MARKER = "TRELLIS_CAMPAIGN_ATTEMPT"
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36

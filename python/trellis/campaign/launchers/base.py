@@ -10,7 +10,7 @@ from pathlib import Path
 from ..model import Machine, Placement
 from .agent import MARKER as MARKER  # <state folder>:<task>:<attempt>: how left-over processes are found
 
-#: In the environment of a task that is one process on its first node, whatever it reserves: "1".
+#: The variable is "1" for a task that is one process on its first node, whatever it reserves.
 LAUNCH_ONCE = "TRELLIS_LAUNCH_ONCE"
 MANAGER = "TRELLIS_CAMPAIGN_MANAGER"  # the manager's identifier
 

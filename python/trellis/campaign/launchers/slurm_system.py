@@ -17,7 +17,7 @@ from .patience import NoAnswer
 #: States of sinfo in which a node runs nothing any more; they may have a suffix like * (does not answer).
 _LOST = ("down", "fail", "unknown", "error", "powered_down", "powering_down")
 
-#: To ask the same again would be in vain.
+#: These answers say that the question is wrong, and it is not asked again.
 _WRONG_QUESTION = re.compile(
     r"Invalid (?:job|user|node|partition)|(?:unrecognized|invalid|unknown) option|[Uu]sage:"
 )
