@@ -57,7 +57,7 @@ def comments(path: Path) -> Iterator[Docstring]:
 
 
 def half_sentences(folder: Path) -> list[Docstring]:
-    """The docstrings below a folder, and comments below python/, that begin with a word of half a sentence."""
+    """The docstrings below a folder, and comments below python/, that begin like half a sentence."""
     found: list[Docstring] = []
     for path in sorted(folder.rglob("*.py")):
         found += [one for one in docstrings(path) if one.first_word in WORDS]
