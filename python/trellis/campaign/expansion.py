@@ -16,10 +16,10 @@ from typing import Any
 from ..ground.errors import BadArgument, RunFileError
 from ..run_files.loading import load_toml
 from .formats import MOST_VALUES, SHELL, evaluate, fill, uses_outputs, value_list
-from .model import Alternative, Output, Request, Retries, Task
+from .model import Alternative, ModelEstimate, Output, Request, Retries, Task
 from .shapes import WHOLE_GPU
 from .stages import run_file_text
-from .tables import AlternativeTable, Estimate, EstimateTable, OutputTable, TaskTable
+from .tables import BY_MODEL, AlternativeTable, Estimate, EstimateTable, OutputTable, TaskTable
 from .times import parse_seconds
 
 _REQUEST = ("nodes", "ranks", "threads", "gpus_per_rank", "gpu_kind", "min_ranks_per_node", "whole_nodes")
@@ -234,16 +234,35 @@ class _Maker:
             memory_mib=round(1024 * (memory or 0)),
         )
         check_request(request, self.where)
+        asked = self._asked_of_model(estimate, text)
         return Alternative(
             request=self.shared.setdefault(request, request),
-            estimate=self._seconds(estimate, parameters),
+            estimate=self._seconds(estimate, parameters, is_asked=asked is not None),
             environment={k: text(v) for k, v in table.environment.items()},
             command=_words(table.command, text) or None,
-            is_estimated=estimate is not None,
+            is_estimated=estimate is not None and asked is None,
+            by_model=asked,
         )
 
-    def _seconds(self, estimate: Estimate | None, parameters: dict[str, Any]) -> float:
-        if estimate is None:
+    def _asked_of_model(self, estimate: Estimate | None, text: Any) -> ModelEstimate | None:
+        """Return what the scaling model is asked, or None where the file gives the estimate itself."""
+        if isinstance(estimate, EstimateTable):
+            if estimate.model is None:
+                return None
+            asked = ModelEstimate(text(estimate.model), estimate.lattice and text(estimate.lattice))
+        elif estimate == BY_MODEL:
+            asked = ModelEstimate()
+        else:
+            return None
+        if self.table.run_file is None:
+            raise BadArgument(
+                f"{self.where}: estimate: the scaling model needs a run file of trellis generate, measure or "
+                "glass (run_file); give a duration"
+            )
+        return asked
+
+    def _seconds(self, estimate: Estimate | None, parameters: dict[str, Any], *, is_asked: bool) -> float:
+        if estimate is None or is_asked:
             return 60.0
         if not isinstance(estimate, EstimateTable):
             return parse_seconds(estimate)

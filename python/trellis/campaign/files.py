@@ -15,7 +15,7 @@ from .expansion import expand
 from .graph import check_graph
 from .launchers import check_options
 from .machine_tables import MachineFile, MachineTable, NodesTable
-from .model import Campaign, Gpu, Machine, Node, StartUp, Task
+from .model import Campaign, Gpu, Machine, Node, StartUp, Task, require_estimates
 from .tables import CampaignFile, CampaignTable, MadeTasksFile
 from .times import parse_seconds
 
@@ -96,6 +96,7 @@ def load_made_tasks(path: Path, campaign: Campaign) -> dict[str, Task]:
     file, _ = load_run_file(path, MadeTasksFile)
     made: dict[str, Task] = {}
     expand(file.task, file.variables, path.parent, into=made, known=campaign.tasks, where=str(path))
+    require_estimates(made)
     link_files(made, Path(campaign.root), str(path), known=campaign.tasks)
     check_graph({**campaign.tasks, **made}, str(path))
     return made

@@ -51,9 +51,12 @@ class RateTable(Table):
     extents: FourIntegers = Field(description="Local extents of a rank.")
     gflops: float = Field(gt=0, description="Speed of one device, by the flops of the kernel.")
     error: float | None = Field(default=None, ge=0, description="Its standard error in GF/s.")
+    link_reals: int = Field(default=0, ge=0, description="Reals of a link; 0: not said.")
+    rhs: int = Field(default=0, ge=0, description="Right-hand sides of a batch; 0: not said.")
     grid: Grid = Field(
         default=(1, 1, 1, 1),
-        description="The process grid of the measurement: its exchange is part of the speed.",
+        description="The process grid of the measurement: its exchange is part of the speed, and so many "
+        "devices of a node were busy.",
     )
 
 

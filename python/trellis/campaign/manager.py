@@ -21,7 +21,7 @@ from .launchers.base import Launcher
 from .launchers.patience import patiently
 from .launching import start
 from .manager_state import Course
-from .model import Campaign, Failure, Machine, State
+from .model import Campaign, Failure, Machine, State, require_estimates
 from .tasks_of_others import Past
 from .unfinished_starts import named
 from .watching import GRACE_SECONDS, Watch
@@ -61,6 +61,7 @@ class Manager:
         say: Callable[[str], None] = lambda line: None,
         seconds: float | None = None,
     ) -> None:
+        require_estimates(campaign.tasks)
         self.launcher = launcher or make_launcher(machine)
         self.machine = self.launcher.machine  # with the nodes of this allocation
         self.campaign = campaign

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..ground.errors import BadArgument
+
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -165,10 +167,19 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelEstimate:
+    """An estimate that the scaling model shall give: iterations of solves, and extents, as texts."""
+
+    iterations: str = ""
+    lattice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """One way to run a task, with its own time estimate (seconds), environment and command.
 
-    A command of None is the task's own. `is_estimated` is false if the file gives no estimate.
+    A command of None is the task's own. `is_estimated` is false if the file gives no estimate, or leaves it
+    to the scaling model (`by_model`), which has not been asked yet.
     """
 
     request: Request = Request()
@@ -176,6 +187,7 @@ class Alternative:
     environment: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] | None = None
     is_estimated: bool = True
+    by_model: ModelEstimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,3 +368,29 @@ class Campaign:
     hang_factor: float = 20.0
     hang_least_seconds: float = 3600.0
     hash_inputs_bytes: int = 1 << 26
+
+
+def tasks_for_model(tasks: Mapping[str, Task]) -> list[str]:
+    """Return the names of tasks whose estimates the scaling model shall give, and has not given yet."""
+    return [
+        task.name
+        for task in tasks.values()
+        if any(way.by_model is not None and not way.is_estimated for way in task.alternatives)
+    ]
+
+
+def require_estimates(tasks: Mapping[str, Task]) -> None:
+    """Require that the scaling model has given all estimates that files leave to it.
+
+    Raises
+    ------
+    BadArgument
+        It has not: tasks that tasks make cannot ask it, and programs in Python ask
+        :func:`trellis.model.plan.with_estimates`.
+    """
+    asking = tasks_for_model(tasks)
+    if asking:
+        raise BadArgument(
+            f'task {asking[0]}: estimate: "model" is known to the commands trellis campaign plan, run and '
+            "simulate alone; expected a duration here"
+        )

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .graph import topological_order
-from .model import Machine, Node, Placement, State, Task
+from .model import Machine, Node, Placement, State, Task, require_estimates
 from .planner import Planner, Start
 from .progress import Progress
 from .shapes import check_requests
@@ -82,6 +82,7 @@ class Simulator:
         length = machine.allocation_seconds
         self.hard_end = length
         end = None if length is None else length - machine.drain_seconds
+        require_estimates(tasks)
         self.planner = Planner(machine, tasks, lambda task, i: task.alternatives[i].estimate, end=end)
         self.progress = Progress(tasks)
         self.events: list[tuple[float, int, str, object]] = []

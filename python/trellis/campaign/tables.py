@@ -123,17 +123,41 @@ class EstimateTable(Table):
     table: dict[str, Duration] | None = Field(
         default=None, description="Each value of the parameter has a duration: 90, '5min', '2h'."
     )
+    model: str | None = Field(
+        default=None,
+        description="The scaling model gives the duration, with these iterations of solves: 'light=400', or "
+        "'' for runs without solves.",
+    )
+    lattice: str | None = Field(
+        default=None,
+        description="With `model`: the extents, as '32.32.32.64', where the run file does not say them.",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.formula is None) == (self.table is None) or (self.table is None) != (self.by is None):
-            raise ValueError("give `formula`, or `by` and `table`")
+        given = [value for value in (self.formula, self.table, self.model) if value is not None]
+        if len(given) != 1 or (self.table is None) != (self.by is None):
+            raise ValueError("give `formula`, `model`, or `by` and `table`")
+        if self.lattice is not None and self.model is None:
+            raise ValueError("`lattice` belongs to `model`")
         return self
 
 
+#: The estimate of a stage that the scaling model gives.
+BY_MODEL = "model"
+
+
+def _form_of_estimate(value: Any) -> str:
+    if isinstance(value, (dict, EstimateTable)):
+        return "table"
+    return "model" if value == BY_MODEL else "text"
+
+
 Estimate = Annotated[
-    Annotated[Duration, Tag("text")] | Annotated[EstimateTable, Tag("table")],
-    Discriminator(lambda value: "table" if isinstance(value, (dict, EstimateTable)) else "text"),
+    Annotated[Duration, Tag("text")]
+    | Annotated[EstimateTable, Tag("table")]
+    | Annotated[Literal["model"], Tag("model")],
+    Discriminator(_form_of_estimate),
 ]
 OutputEntry = Annotated[
     Annotated[str, Tag("text")] | Annotated[OutputTable, Tag("table")],
@@ -173,7 +197,9 @@ class RequestTable(Table):
         description="With true nothing else runs on the task's nodes meanwhile. The default is false.",
     )
     estimate: Estimate | None = Field(
-        default=None, description="The task takes about so long: 90, '5min', '2h', or a table."
+        default=None,
+        description="The task takes about so long: 90, '5min', '2h', 'model' (the scaling model says it), or "
+        "a table.",
     )
     environment: dict[str, str] = Field(
         default={}, description="The program sees these environment variables."

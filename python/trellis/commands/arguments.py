@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..ground.errors import BadArgument
 
 
-def parse_lattice(text: str | None) -> tuple[int, int, int, int] | None:
+def parse_lattice(text: str | None, option: str = "--lattice") -> tuple[int, int, int, int] | None:
     """Turn "8.8.8.16" or "8x8x8x16" into (8, 8, 8, 16)."""
     if text is None:
         return None
@@ -14,7 +14,7 @@ def parse_lattice(text: str | None) -> tuple[int, int, int, int] | None:
     except ValueError:
         extents = ()
     if len(extents) != 4:
-        raise BadArgument(f"--lattice: expected four numbers such as 8.8.8.16, found {text!r}")
+        raise BadArgument(f"{option}: expected four numbers such as 8.8.8.16, found {text!r}")
     if any(extent > 2**31 - 1 for extent in extents):
-        raise BadArgument(f"--lattice: expected numbers of at most {2**31 - 1}, found {text!r}")
+        raise BadArgument(f"{option}: expected numbers of at most {2**31 - 1}, found {text!r}")
     return extents

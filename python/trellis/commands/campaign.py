@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ..campaign.claims import Claims
 from ..campaign.files import load_campaign, load_machine
+from ..campaign.model import Campaign, Machine, tasks_for_model
 from ..campaign.shapes import check_requests
 from ..campaign.status import read_status
 from ..campaign.times import show_seconds
@@ -25,10 +26,30 @@ from ..runs.streams import outliving_readers
 from .output import Output
 
 
+def load_for_machine(file: Path, machine: str) -> tuple[Campaign, Machine]:
+    """Return a campaign with the estimates that it leaves to the scaling model, and its machine.
+
+    Raises
+    ------
+    BadArgument
+        The model cannot forecast a task, or the machine has no tables for it.
+    """
+    campaign, where = load_campaign(file), load_machine(machine)
+    if tasks_for_model(campaign.tasks):
+        from ..model.machine import load_hardware
+        from ..model.plan import with_estimates
+        from ..model.workloads.iterations import parse_iterations
+
+        campaign.tasks, _ = with_estimates(
+            campaign.tasks, load_hardware(machine), parse_iterations(None), only_asked=True
+        )
+    return campaign, where
+
+
 def plan(file: Path, *, machine: str, json: bool) -> int:
     """Check a campaign against a machine and show the expected course, with estimates taken as true."""
     output = Output(json)
-    campaign, where = load_campaign(file), load_machine(machine)
+    campaign, where = load_for_machine(file, machine)
     check_requests(campaign.tasks.values(), where)
     exact = {name: replace(task, spread=0.0) for name, task in campaign.tasks.items()}
     ideal = replace(where, start_up=replace(where.start_up, bad_fraction=0.0))
@@ -67,7 +88,7 @@ def run(file: Path, *, machine: str, seconds: float | None, json: bool) -> int:
     from .campaign_view import CampaignView
 
     output = Output(json)
-    campaign, where = load_campaign(file), load_machine(machine)
+    campaign, where = load_for_machine(file, machine)
     manager = Manager(campaign, where, say=output.line, seconds=seconds)
     with outliving_readers(lambda _: manager.stop()), CampaignView(manager, output):
         found = manager.run()
@@ -155,7 +176,7 @@ def retry(file: Path, patterns: list[str], *, nodes: list[str], json: bool) -> i
 def simulate(file: Path, *, machine: str, seed: int, period: float, naive: bool, json: bool) -> int:
     """Run a campaign on a simulated machine."""
     output = Output(json)
-    campaign, where = load_campaign(file), load_machine(machine)
+    campaign, where = load_for_machine(file, machine)
     start = time.perf_counter()
     found = simulate_campaign(where, campaign.tasks, seed=seed, period=period, naive=naive)
     found["seconds"] = time.perf_counter() - start

@@ -11,7 +11,7 @@ speed contains. Names of LogGP: L latency, o overhead, G = 1 / B.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,9 +103,10 @@ def step_time(workload: Workload, machine: HardwareModel, ranks: RankMap) -> Ste
 def phase_time(phase: Phase, machine: HardwareModel, ranks: RankMap) -> PhaseTime:
     """Return the time of a phase on a machine, with ranks on nodes as the map says."""
     rank_count = int(ranks.nodes.size)
-    local, local_limit = local_seconds(phase, machine)
+    busy = ranks.most_on_a_node * machine.cores_of_rank
+    local, local_limit = local_seconds(phase, machine, busy)
     network, network_limit = network_seconds(phase, machine, ranks)
-    measured = machine.rate(phase)
+    measured = machine.rate(phase, busy)
     measured_grid = measured.grid if measured is not None else (1,) * len(ranks.grid)
     in_node = machine.in_node * in_node_seconds(phase, machine, ranks, measured_grid)
     cut = {m.mu for m in phase.messages if ranks.grid[m.mu] > 1}
@@ -158,9 +159,24 @@ def border_first(local: float, border: float, network: float) -> float:
     return local * border + max(local * (1 - border), network)
 
 
-def local_seconds(phase: Phase, machine: HardwareModel) -> tuple[float, str]:
-    """Return the time of the rank's own work, and what limits it."""
-    speed = machine.measured_gflops(phase)
+def share_of(phase: Phase, cores: int) -> Phase:
+    """Return a core's share of a phase of a rank; speeds are looked up at its share of the volume."""
+    if cores == 1:
+        return phase
+    extents = None if phase.extents is None else (*phase.extents[:3], max(phase.extents[3] // cores, 1))
+    return replace(
+        phase,
+        flops=phase.flops / cores,
+        bytes=phase.bytes / cores,
+        working_set=phase.working_set / cores,
+        extents=extents,
+    )
+
+
+def local_seconds(phase: Phase, machine: HardwareModel, busy: int = 1) -> tuple[float, str]:
+    """Return the time of the rank's own work beside so many busy ranks of a node, and what limits it."""
+    phase = share_of(phase, machine.cores_of_rank)
+    speed = machine.measured_gflops(phase, busy)
     if speed is not None:
         return phase.flops / (1e9 * speed), "kernel"
     launches = 1e-6 * machine.device.launch_us * phase.launches

@@ -10,10 +10,10 @@ from ..ground.errors import BadArgument
 from .closed_form import StepTime, step_time
 from .fit import band
 from .machine import HardwareModel
-from .mapping import RankMap, best_box, by_box, by_order, least_surface_grid
+from .mapping import RankMap, best_box, by_box, by_order
 from .phases import Extents, Workload
 from .workloads.iterations import IterationCounts
-from .workloads.runs import AnyRun, extents_of, step_name, workload_of
+from .workloads.runs import AnyRun, extents_of, process_grid, require_grid, step_name, workload_of
 
 #: Without measurements on the machine a forecast is good to this factor.
 NOMINAL_FACTOR = 2.0
@@ -151,8 +151,8 @@ def forecast(
         if weak and found:
             whole = _grown(found[0].local, ranks)
         try:
-            chosen = tuple(grid) if grid is not None else least_surface_grid(whole, ranks)
-            _require_grid(chosen, whole, ranks)
+            chosen = tuple(grid) if grid is not None else process_grid(run, whole, ranks)
+            require_grid(run, chosen, whole, ranks)
         except BadArgument as error:
             left_out[count] = str(error)
             continue
@@ -221,16 +221,6 @@ def band_of(machine: HardwareModel, time: StepTime) -> tuple[float, float]:
         return time.total / NOMINAL_FACTOR, time.total * NOMINAL_FACTOR
     error = machine.costs.model_error
     return band(time.total, MODEL_ERROR if error is None else error.value)
-
-
-def _require_grid(grid: Sequence[int], extents: Sequence[int], ranks: int) -> None:
-    count = 1
-    for n in grid:
-        count *= n
-    if count != ranks:
-        raise BadArgument(f"the process grid {tuple(grid)} has {count} ranks, and there are {ranks}")
-    if any(n % (2 * g) for n, g in zip(extents, grid, strict=True)):
-        raise BadArgument(f"the process grid {tuple(grid)} leaves no even local extents of {tuple(extents)}")
 
 
 def _grown(local: Extents, ranks: int) -> Extents:

@@ -44,6 +44,8 @@ class HardwareModel:
         Links by kind; of several of a kind the first one counts.
     fabric, costs
         The tables of these names.
+    cores_of_rank
+        Cores that share the work of a rank.
     """
 
     name: str
@@ -52,6 +54,24 @@ class HardwareModel:
     links: tuple[LinkTable, ...]
     fabric: FabricTable
     costs: CostsTable
+    cores_of_rank: int = 1
+
+    def with_ranks(self, per_node: int, threads: int = 1) -> HardwareModel:
+        """Return the machine with so many ranks on a node, each on so many cores (a GPU is one device).
+
+        Raises
+        ------
+        BadArgument
+            A node has fewer devices.
+        """
+        cores = threads if self.device.kind == "cpu" else 1
+        if per_node < 1 or per_node * cores > self.device.count:
+            raise BadArgument(
+                f"machine {self.name}: expected ranks for {self.device.count} devices of a node, found "
+                f"{per_node} ranks of {cores}"
+            )
+        device = self.device.model_copy(update={"count": per_node})
+        return replace(self, device=device, cores_of_rank=cores)
 
     @property
     def is_calibrated(self) -> bool:
@@ -128,34 +148,50 @@ class HardwareModel:
             raise BadArgument(f'machine {self.name} has no [[link]] with between = "node-nic": one node only')
         return link
 
-    def rate(self, phase: Phase) -> RateTable | None:
-        """Return the measured speed of a phase's kernel at the nearest local volume, if there is one."""
+    def rates_like(self, phase: Phase, busy: int = 1) -> list[RateTable]:
+        """Return the measured speeds of a phase's kernel in the most similar conditions.
+
+        Reals of links come first, then right-hand sides, then the number of busy devices of a node; measured
+        volumes that are too far from the phase's say nothing.
+
+        Parameters
+        ----------
+        busy
+            Ranks of a node.
+        """
         if phase.kernel is None or phase.extents is None:
+            return []
+        sites = volume(phase.extents)
+        groups: dict[tuple[float, ...], list[RateTable]] = {}
+        for rate in self.device.rates:
+            if rate.kernel != phase.kernel or rate.precision != phase.precision:
+                continue
+            unlike = (
+                _unlike(rate.link_reals, phase.link_reals),
+                _unlike(rate.rhs, phase.rhs),
+                _unlike(math.prod(rate.grid), busy),
+            )
+            groups.setdefault((*unlike, *rate.grid), []).append(rate)
+        for key in sorted(groups):
+            far = min(abs(math.log(volume(rate.extents) / sites)) for rate in groups[key])
+            if far <= math.log(_FARTHEST):
+                return groups[key]
+        return []
+
+    def rate(self, phase: Phase, busy: int = 1) -> RateTable | None:
+        """Return the measured speed of a phase's kernel at the nearest local volume, if there is one."""
+        found = self.rates_like(phase, busy)
+        if not found or phase.extents is None:
             return None
         sites = volume(phase.extents)
-        near = [
-            (abs(math.log(volume(rate.extents) / sites)), k)
-            for k, rate in enumerate(self.device.rates)
-            if rate.kernel == phase.kernel and rate.precision == phase.precision
-        ]
-        if not near or min(near)[0] > math.log(_FARTHEST):
-            return None
-        return self.device.rates[min(near)[1]]
+        return min(found, key=lambda rate: abs(math.log(volume(rate.extents) / sites)))
 
-    def measured_gflops(self, phase: Phase) -> float | None:
+    def measured_gflops(self, phase: Phase, busy: int = 1) -> float | None:
         """Return the speed of a phase's kernel, between measured volumes by straight lines in log(volume)."""
-        nearest = self.rate(phase)
-        if nearest is None or phase.extents is None:
+        found = self.rates_like(phase, busy)
+        if not found or phase.extents is None:
             return None
-        points = sorted(
-            {
-                volume(rate.extents): rate.gflops
-                for rate in self.device.rates
-                if rate.kernel == phase.kernel
-                and rate.precision == phase.precision
-                and rate.grid == nearest.grid
-            }.items()
-        )
+        points = sorted({volume(rate.extents): rate.gflops for rate in found}.items())
         return _between(
             [math.log(v) for v, _ in points], [g for _, g in points], math.log(volume(phase.extents))
         )
@@ -179,6 +215,11 @@ def _between(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
         if x <= x1:
             return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
     return ys[-1]
+
+
+def _unlike(measured: int, asked: int) -> float:
+    """Return the distance of two numbers by their ratio; 0 on either side is any number."""
+    return abs(math.log(measured / asked)) if measured and asked else 0.0
 
 
 def _value(constant: ConstantTable | None, otherwise: float) -> float:

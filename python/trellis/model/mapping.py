@@ -45,6 +45,11 @@ class RankMap:
         """The number of nodes."""
         return int(self.nodes.max()) + 1
 
+    @property
+    def most_on_a_node(self) -> int:
+        """The ranks of the fullest node."""
+        return int(np.bincount(self.nodes.ravel()).max())
+
     def leaves_node(self, mu: int, step: int) -> NDArray[np.bool_]:
         """Return for each rank whether its neighbour in this direction is on another node."""
         return np.asarray(np.roll(self.nodes, -step, axis=mu) != self.nodes)
@@ -223,6 +228,27 @@ def least_surface_grid(extents: Sequence[int], ranks: int) -> Coordinates:
     chosen = roomy or legal
     least = min(map(surface_of, chosen))
     return max((grid for grid in chosen if surface_of(grid) == least), key=lambda grid: grid[::-1])
+
+
+def spin_grid(extents: Sequence[int], ranks: int) -> Coordinates:
+    """Return the process grid of a spin glass (x, y, z, samples) with the fewest bonds between ranks.
+
+    Samples are cut first, for no bond leads from one to another (choose_spin_grid of the core).
+
+    Raises
+    ------
+    BadArgument
+        No grid of so many ranks divides the lattice.
+    """
+    legal = [
+        grid
+        for grid in factorisations(ranks, len(extents))
+        if all(n % g == 0 for n, g in zip(extents, grid, strict=True))
+    ]
+    if not legal:
+        raise BadArgument(f"no grid of {ranks} ranks divides the lattice {tuple(extents)} (x, y, z, samples)")
+    size = math.prod(extents) // ranks
+    return min(legal, key=lambda grid: sum(size * grid[mu] // extents[mu] for mu in range(3) if grid[mu] > 1))
 
 
 def qmp_grid(extents: Sequence[int], ranks: int) -> Coordinates:

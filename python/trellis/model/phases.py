@@ -53,6 +53,8 @@ class Phase:
         The measured speed that the phase has; without a kernel the roofline gives its time.
     extents
         Local extents of the rank, by which speeds are looked up.
+    link_reals, rhs
+        Reals of a link, and right-hand sides of a batch, by which speeds are looked up; 0: any.
     overlaps
         True if messages travel while the rank computes.
     border
@@ -71,6 +73,8 @@ class Phase:
     kernel: str | None = None
     precision: str = "double"
     extents: Extents | None = None
+    link_reals: int = 0
+    rhs: int = 0
     overlaps: bool = True
     border: float = 0.0
     working_set: float = 0.0

@@ -28,12 +28,29 @@ class Level:
     vectors
         Test vectors.
     iterations
-        Applications of this level's operator in a cycle: those of its smoother, or of its solver.
+        Applications of this level's operator in a visit: those of its smoother and solver.
+    cycles
+        Visits to the next coarser level in a visit to this one; of the coarsest level they say nothing.
+    sums
+        Global sums in a visit; default: one an application, as one-sum GCR has.
     """
 
     block: Extents
     vectors: int
     iterations: float
+    cycles: float = 1.0
+    sums: float | None = None
+
+
+def level_between(block: Extents, vectors: int, cycles: float, smoothing: int, *, is_k_cycle: bool) -> Level:
+    """Return a level between the finest and the coarsest (src/trellis/multigrid/cycle.cpp).
+
+    A cycle applies the operator for its residual and in each step of its smoother. In a K-cycle each
+    iteration of flexible GCR is a cycle, one more application, and one sum; a V-cycle is one cycle alone.
+    """
+    of_gcr = 1.0 if is_k_cycle else 0.0
+    applications = cycles * (1 + smoothing + of_gcr)
+    return Level(block, vectors, applications, cycles, cycles * (smoothing + of_gcr))
 
 
 def coarse_operator(local: Extents, grid: Sequence[int], vectors: int, rhs: int = 1) -> Counts:
@@ -46,11 +63,17 @@ def coarse_operator(local: Extents, grid: Sequence[int], vectors: int, rhs: int 
     return Counts(flops, moved, messages, 0, 4 + 2 * sum(n > 1 for n in grid))
 
 
-def transfer(local: Extents, vectors: int, rhs: int = 1) -> Counts:
-    """Return the cost of a restriction and a prolongation: the test vectors are read in both."""
+def transfer(local: Extents, vectors: int, rhs: int = 1, reals: int = 24) -> Counts:
+    """Return the cost of a restriction and a prolongation: the test vectors are read in both.
+
+    Parameters
+    ----------
+    reals
+        Real numbers of a site of the finer level: 24 of the finest one, 4 n below n test vectors.
+    """
     sites = volume(local)
-    flops = 2 * sites * rhs * vectors * 24 * 4.0
-    moved = 2 * sites * (vectors * 24 * _STORED + 24 * _REAL * rhs)
+    flops = 2 * sites * rhs * vectors * reals * 4.0
+    moved = 2 * sites * (vectors * reals * _STORED + reals * _REAL * rhs)
     return Counts(flops, moved, (), 0, 2)
 
 
@@ -89,13 +112,13 @@ def cycle(
             repeats=smoothing * iterations,
         ),
     ]
-    above = fine
+    above, reals = fine, 24
     visits = iterations
-    for depth, level in enumerate(levels, start=1):
+    for depth, level in enumerate(levels, start=2):
         local: Extents = tuple(  # type: ignore[assignment]
             max(n // b, 1) for n, b in zip(above, level.block, strict=True)
         )
-        moved = transfer(above, level.vectors, rhs)
+        moved = transfer(above, level.vectors, rhs, reals)
         phases.append(
             phase_of(
                 f"{name}: transfer to level {depth}",
@@ -107,10 +130,18 @@ def cycle(
             )
         )
         once = coarse_operator(local, grid, level.vectors, rhs)
-        summed = Counts(once.flops, once.bytes, once.messages, once.sums + 2, once.launches + 2)
-        visits *= level.iterations
+        sums = 1.0 if level.sums is None else level.sums / level.iterations
+        summed = Counts(once.flops, once.bytes, once.messages, once.sums + sums, once.launches + 2)
         phases.append(
-            phase_of(f"{name}: level {depth}", summed, local, kernel=None, precision="float", repeats=visits)
+            phase_of(
+                f"{name}: level {depth}",
+                summed,
+                local,
+                kernel=None,
+                precision="float",
+                repeats=visits * level.iterations,
+            )
         )
-        above = local
+        visits *= level.cycles
+        above, reals = local, 4 * level.vectors
     return phases

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from ...ground.errors import BadArgument, RunFileError
-from ...run_files import GenerateRun, HmcRun, MeasureRun
+from ...run_files import GenerateRun, GlassRun, HmcRun, MeasureRun
 from ...run_files.dynamics import DRIFTS, IntegratorLevel
 from ...run_files.loading import load_toml, validate_run
-from ...run_files.multigrid import MultigridTable
-from ...run_files.quark import Quark
+from ...run_files.quarks import DomainWall, Hisq, Quark, StaggeredKind, TwistedMass
 from ...run_files.sea import SeaQuark
+from ..mapping import least_surface_grid, spin_grid
 from ..phases import Extents, Phase, Workload, volume
-from . import gauge, multigrid, solves
+from . import gauge, glass, multigrid, multigrid_levels, solves
 from .iterations import IterationCounts
 from .solves import System
 
-AnyRun = GenerateRun | HmcRun | MeasureRun
+AnyRun = GenerateRun | HmcRun | MeasureRun | GlassRun
 #: Forces of a step of each scheme, with the last of one step and the first of the next taken together.
 _FORCES = {"leapfrog": 1, "omelyan2": 2, "omelyan4": 5, "force_gradient": 3}
 #: Ends of spectra where the run file has none.
@@ -32,7 +32,7 @@ _COLUMNS, _STAGGERED_COLUMNS = 12, 3
 
 
 def load_any_run(path: Path | str) -> AnyRun:
-    """Read a run file of trellis generate or trellis measure.
+    """Read a run file of trellis generate, trellis measure or trellis glass.
 
     Raises
     ------
@@ -45,13 +45,15 @@ def load_any_run(path: Path | str) -> AnyRun:
 
 def run_of(content: Mapping[str, Any], name: str, text: str = "") -> AnyRun:
     """Return the run of a run file's content; see :func:`load_any_run`."""
+    if "couplings" in content and "spins" in content:
+        return validate_run(content, GlassRun, name, text)
     if "configurations" in content or "fermion" in content:
         return validate_run(content, MeasureRun, name, text)
     if "molecular_dynamics" in content or "integrator" in content:
         return validate_run(content, HmcRun, name, text)
     if "lattice" in content:
         return validate_run(content, GenerateRun, name, text)
-    raise RunFileError(f"{name}: expected a run file of trellis generate or trellis measure")
+    raise RunFileError(f"{name}: expected a run file of trellis generate, measure or glass")
 
 
 def extents_of(run: AnyRun, lattice: Extents | None = None) -> Extents:
@@ -64,6 +66,8 @@ def extents_of(run: AnyRun, lattice: Extents | None = None) -> Extents:
     """
     if lattice is not None:
         return lattice
+    if isinstance(run, GlassRun):
+        return run.extents
     if not isinstance(run, MeasureRun):
         return run.lattice.extents
     if run.configurations.lattice is None:
@@ -73,9 +77,46 @@ def extents_of(run: AnyRun, lattice: Extents | None = None) -> Extents:
     return run.configurations.lattice
 
 
+def process_grid(run: AnyRun, extents: Extents, ranks: int) -> Extents:
+    """Return the process grid that trellis takes: the run file's, where it has so many ranks, or its rule's.
+
+    Raises
+    ------
+    BadArgument
+        No grid of so many ranks divides the lattice.
+    """
+    own = run.machine.grid
+    if own is not None and math.prod(own) == ranks:
+        require_grid(run, own, extents, ranks)
+        return tuple(own)  # type: ignore[return-value]
+    found = (spin_grid if isinstance(run, GlassRun) else least_surface_grid)(extents, ranks)
+    return tuple(found)  # type: ignore[return-value]
+
+
+def require_grid(run: AnyRun, grid: Sequence[int], extents: Sequence[int], ranks: int) -> None:
+    """Require a process grid of so many ranks that divides the lattice as the run's fields need it.
+
+    Raises
+    ------
+    BadArgument
+        It does not.
+    """
+    count = math.prod(grid)
+    if count != ranks:
+        raise BadArgument(f"the process grid {tuple(grid)} has {count} ranks, and there are {ranks}")
+    even = 1 if isinstance(run, GlassRun) else 2
+    if any(n % (even * g) for n, g in zip(extents, grid, strict=True)):
+        kind = "whole" if even == 1 else "even"
+        raise BadArgument(
+            f"the process grid {tuple(grid)} leaves no {kind} local extents of {tuple(extents)}"
+        )
+
+
 def workload_of(run: AnyRun, extents: Extents, grid: Sequence[int], iterations: IterationCounts) -> Workload:
     """Return the step of a run on one rank of a process grid."""
     local: Extents = tuple(n // g for n, g in zip(extents, grid, strict=True))  # type: ignore[assignment]
+    if isinstance(run, GlassRun):
+        return glass.step(run, local, grid)
     if isinstance(run, MeasureRun):
         return measurement(run, local, grid, iterations)
     if isinstance(run, HmcRun):
@@ -85,19 +126,19 @@ def workload_of(run: AnyRun, extents: Extents, grid: Sequence[int], iterations: 
 
 def step_name(run: AnyRun) -> str:
     """Return the name of a run's step."""
-    return (
-        "configuration"
-        if isinstance(run, MeasureRun)
-        else "trajectory"
-        if isinstance(run, HmcRun)
-        else "sweep"
-    )
+    if isinstance(run, GlassRun):
+        return "step"
+    if isinstance(run, MeasureRun):
+        return "configuration"
+    return "trajectory" if isinstance(run, HmcRun) else "sweep"
 
 
 def steps_of(run: AnyRun) -> int | None:
     """Return the number of steps of a run; None for measurements: their configurations are files."""
     if isinstance(run, HmcRun):
         return run.trajectories.total
+    if isinstance(run, GlassRun):
+        return run.steps.total
     return None if isinstance(run, MeasureRun) else run.sweeps.total
 
 
@@ -227,40 +268,12 @@ def _sea_multigrid(
     table = flavour.multigrid_table
     assert table is not None
     whole = [n * g for n, g in zip(local, grid, strict=True)]
-    levels = [_coarse_level(table, whole, counts)]
+    levels = multigrid_levels.coarse_levels(table, whole, counts)
     operator = "clover" if flavour.has_clover_term else "wilson"
     smoothing = 2.0 * table.smoothing_on(whole)
     return multigrid.cycle(
         name, local, grid, levels, operator=operator, smoothing=smoothing, iterations=2 * iterations
     )
-
-
-def _coarse_level(table: MultigridTable, whole: Sequence[int], counts: IterationCounts) -> multigrid.Level:
-    """Return the coarse level of a multigrid of two levels; nobody knows the iterations of more."""
-    levels = table.levels_on(whole)
-    if levels > 2:
-        raise BadArgument(
-            f"solver.multigrid: the scaling model expects 2 levels, found {levels} on this lattice; "
-            "levels = 2 in the run file makes a forecast for these"
-        )
-    block: Extents = tuple(table.block_on(whole))  # type: ignore[assignment]
-    return multigrid.Level(block, table.first_vectors, iterations_of_coarse(counts))
-
-
-def iterations_of_coarse(counts: IterationCounts) -> float:
-    """Return the applications of the coarse operator in a cycle, which are given by the name `coarse`.
-
-    Raises
-    ------
-    BadArgument
-        They are not given.
-    """
-    if "coarse" not in counts.of_a_solve:
-        raise BadArgument(
-            "multigrid: the applications of the coarse operator in a cycle are not known: give "
-            "--iterations coarse=N of a past run; the model invents none"
-        )
-    return counts.of_a_solve["coarse"]
 
 
 def poles(flavour: SeaQuark) -> int:
@@ -330,7 +343,7 @@ def _measured_multigrid(
     table = run.solver.multigrid
     assert table is not None
     whole = [n * g for n, g in zip(local, grid, strict=True)]
-    levels = [_coarse_level(table, whole, counts)]
+    levels = multigrid_levels.coarse_levels(table, whole, counts)
     operator = "clover" if run.spin_quark is not None and run.spin_quark.has_clover_term else "wilson"
     return multigrid.cycle(
         f"{name} propagators",

@@ -80,6 +80,8 @@ def phase_of(
     precision: str,
     repeats: float,
     overlaps: bool = True,
+    link_reals: int = 0,
+    rhs: int = 0,
 ) -> Phase:
     """Return the phase of a cost."""
     return Phase(
@@ -93,6 +95,8 @@ def phase_of(
         kernel=kernel,
         precision=precision,
         extents=local,
+        link_reals=link_reals,
+        rhs=rhs,
         overlaps=overlaps,
         working_set=of.bytes,
     )

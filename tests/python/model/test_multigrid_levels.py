@@ -1,0 +1,62 @@
+"""Forecasts of multigrid with any number of levels: counts by hand, and what is never invented."""
+
+from __future__ import annotations
+
+import pytest
+
+from trellis.errors import BadArgument
+from trellis.model.workloads.iterations import parse_iterations
+from trellis.model.workloads.multigrid import Level, coarse_operator, cycle, level_between, transfer
+from trellis.model.workloads.multigrid_levels import coarse_levels
+from trellis.run_files.multigrid import MultigridTable
+
+EXTENTS = (16, 16, 16, 32)
+
+
+def table(**keys: object) -> MultigridTable:
+    return MultigridTable.model_validate(keys)
+
+
+def test_applications_of_a_level_between() -> None:
+    """A K-cycle of 3 iterations, counted by hand: 3 of GCR, 3 of residuals, 12 of 4 smoothing steps."""
+    of_k = level_between((2, 2, 2, 2), 28, 3, 4, is_k_cycle=True)
+    assert (of_k.iterations, of_k.cycles, of_k.sums) == (18, 3, 15)
+    of_v = level_between((2, 2, 2, 2), 28, 1, 4, is_k_cycle=False)
+    assert (of_v.iterations, of_v.cycles, of_v.sums) == (5, 1, 4)
+
+
+def test_levels_of_a_run_file() -> None:
+    two = coarse_levels(table(levels=2, vectors=20), EXTENTS, parse_iterations("coarse=16"))
+    assert two == [Level((4, 4, 4, 4), 20, 16)]
+    four = coarse_levels(
+        table(block=[[2, 2, 2, 2], [2, 2, 2, 2], [2, 2, 2, 2]], vectors=[8, 12, 16]),
+        EXTENTS,
+        parse_iterations("level2=3,level3=4,coarse=16"),
+    )
+    assert [level.cycles for level in four] == [3, 4, 1]
+    assert [level.vectors for level in four] == [8, 12, 16]
+    v_cycle = coarse_levels(table(levels=3, cycle="v", vectors=20), EXTENTS, parse_iterations("coarse=16"))
+    assert v_cycle[0].iterations == 5
+
+
+def test_what_is_not_given_is_named() -> None:
+    with pytest.raises(BadArgument, match="--iterations coarse=N"):
+        coarse_levels(table(levels=2), EXTENTS, parse_iterations("300"))
+    with pytest.raises(BadArgument, match=r"iterations of level 2 in a cycle.*--iterations level2=N"):
+        coarse_levels(table(levels=3), EXTENTS, parse_iterations("coarse=16"))
+
+
+def test_visits_multiply_through_three_levels() -> None:
+    """Ten cycles with three iterations each on level 2 are thirty visits to level 3."""
+    levels = [Level((4, 4, 4, 4), 20, 18, 3, 15), Level((2, 2, 2, 2), 28, 16)]
+    grid = (1, 1, 1, 2)
+    found = {p.name: p for p in cycle("mg", (16, 16, 16, 16), grid, levels, iterations=10)}
+    assert found["mg: level 2"].repeats == 10 * 18
+    assert found["mg: level 3"].repeats == 10 * 3 * 16
+    assert found["mg: transfer to level 3"].repeats == 10 * 3
+    assert found["mg: level 3"].flops == coarse_operator((2, 2, 2, 2), grid, 28).flops
+    assert found["mg: level 3"].extents == (2, 2, 2, 2)
+    assert found["mg: transfer to level 3"].flops == transfer((4, 4, 4, 4), 28, 1, 80).flops
+    sums = {name: p.sums * p.repeats for name, p in found.items()}
+    assert sums["mg: level 2"] == pytest.approx(10 * 15)
+    assert sums["mg: level 3"] == pytest.approx(10 * 3 * 16)
