@@ -3,6 +3,7 @@
 usage: tools/long_checks WHAT [OPTIONS]      tools/long_checks WHAT --help
 
   gpu         both architectures compiled; the tests of a simulated GPU under many orders of its streams
+  model       runs on this machine beside their forecasts, calibration and runs in turns
   multigrid   twenty random legal lattices on 1, 2 and 4 ranks, and twenty blocks that are refused
   network     the Heisenberg ferromagnet at its critical coupling: cumulant and correlation length
 
@@ -14,11 +15,13 @@ from __future__ import annotations
 import sys
 
 import long_checks_gpu
+import long_checks_model
 import long_checks_multigrid
 import long_checks_network
 
 CHECKS = {
     "gpu": long_checks_gpu.main,
+    "model": long_checks_model.main,
     "multigrid": long_checks_multigrid.main,
     "network": long_checks_network.main,
 }

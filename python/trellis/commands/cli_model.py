@@ -177,12 +177,22 @@ def calibrate(
         Path, typer.Option("--output", "-o", metavar="M.toml", help="The machine file.")
     ] = Path("machine.toml"),
     ranks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Ranks of the exchange; default: 2, or 1 core.")
+        int | None, typer.Option(metavar="N", min=1, help="Ranks of a node; default: one for each core.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the machine; default: the host's.")] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Nodes for mpirun, whose network is measured; default: those of the allocation.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Measure this machine in under three minutes: kernels, exchanges, sums; write a machine file."""
+    """Measure this machine in under three minutes: kernels, exchanges, sums; write a machine file.
+
+    Inside an allocation of Slurm or PBS the network between two of its nodes is measured, too.
+    """
     from .model_calibrate import calibrate as command
 
-    console.run(lambda: command(output, ranks=ranks, name=name, json=json), json)
+    console.run(lambda: command(output, ranks=ranks, name=name, hosts=hosts, json=json), json)

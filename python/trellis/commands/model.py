@@ -57,11 +57,15 @@ def published(name: str | None, *, markdown: bool, json: bool) -> int:
             row.kind,
         )
     output.console.print(table, markup=False)
-    output.line(
-        f"checked and predicted: {summary['numbers']} numbers, rms {100 * summary['rms']:.1f} %, "
-        f"{summary['within_10_percent']} within 10 %, worst {100 * summary['worst']:.0f} %; "
-        f"{summary['statements_that_agree']} of {summary['statements']} statements agree"
-    )
+    words = []
+    if summary["numbers"]:
+        words.append(
+            f"{summary['numbers']} numbers, rms {100 * summary['rms']:.1f} %, "
+            f"{summary['within_10_percent']} within 10 %, worst {100 * summary['worst']:.0f} %"
+        )
+    if summary["statements"]:
+        words.append(f"{summary['statements_that_agree']} of {summary['statements']} statements agree")
+    output.line(f"checked and predicted: {'; '.join(words) or 'nothing that is printed here'}")
     return 0
 
 
@@ -109,21 +113,30 @@ def forecast(
     if page is not None:
         from ..model.page import write_page
 
-        write_page(found, page, weak=None if weak else table_of(True))
+        write_page(found, page, weak=None if weak else table_of(True), device=hardware.device)
     return 0
 
 
 def _print_forecasts(output: Output, found: forecasts.ForecastTable) -> None:
-    columns = [name for name in tables.COLUMNS if name not in ("low", "high")]
-    columns.insert(columns.index("seconds") + 1, "band")
-    table = _table([name.replace("_", " ") for name in columns])
+    """Print what fits 80 columns; CSV and JSON have all."""
+    table = _table(("nodes", "grid", "seconds", "band", "gain", "eff.", "GiB", "node h", "limit"))
     for row in found.rows:
         of = tables.cells(row)
-        of["band"] = f"{of['low']} - {of['high']}"
-        if not row.fits:
-            of["memory_gib"] += " (too much)"
-        table.add_row(*(of[name] for name in columns))
+        memory = of["memory_gib"] + ("" if row.fits else "!")
+        table.add_row(
+            of["nodes"],
+            of["grid"],
+            of["seconds"],
+            f"{of['low']}-{of['high']}",
+            of["speed_up"],
+            of["efficiency"],
+            memory,
+            of["node_hours"],
+            of["limit"],
+        )
     output.console.print(table, markup=False)
+    if not all(row.fits for row in found.rows):
+        output.warning("! more memory a rank than there is")
     output.line(f"seconds of a {found.step}; iterations: {found.iterations}")
     if found.is_nominal:
         output.line("nominal: nothing was measured on this machine, and forecasts are good to a factor 2")
@@ -289,7 +302,7 @@ def parse_nodes(text: str) -> list[int]:
 
 
 def _parse_grid(text: str | None) -> tuple[int, int, int, int] | None:
-    return parse_lattice(text)
+    return parse_lattice(text, "--grid")
 
 
 def _iterations(text: str | None, past: Path | None) -> IterationCounts:
@@ -297,7 +310,7 @@ def _iterations(text: str | None, past: Path | None) -> IterationCounts:
 
 
 def _table(headings: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
         table.add_column(heading, overflow="fold")
     return table

@@ -1,6 +1,7 @@
-"""A machine file from measurements: speeds of kernels, of exchanges and of sums, as benchmarks print them.
+"""A machine from measurements: speeds of kernels, of exchanges and of sums, as benchmarks print them.
 
-The benchmarks are started by trellis.commands.model; here their numbers become the tables of a machine file.
+The benchmarks are started by trellis.commands.model_calibrate; here their numbers become speeds and
+constants, and :mod:`trellis.model.calibrated_file` writes them as a machine file.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from ..ground.errors import BadArgument
+from .costs import counts
 from .fit import Fit, fit
+from .mapping import least_surface_grid, spin_grid
+from .phases import Extents
 
 #: Names of kernels of the benchmarks, and of the systems of costs.json that they stand for.
 KERNELS = {
-    "wilson_hop": ("wilson_schur", "clover_schur", "twisted_clover_schur"),
-    "staggered_hop": ("staggered_schur",),
+    "wilson_hop": ("wilson_hop", "wilson_schur", "clover_schur", "twisted_clover_schur"),
+    "staggered_hop": ("staggered_hop", "staggered_schur"),
     "improved_staggered_hop": ("hisq_schur",),
     "domain_wall_schur": ("domain_wall_schur",),
     "heatbath": ("heatbath",),
@@ -32,12 +36,18 @@ KERNELS = {
 
 @dataclass(frozen=True)
 class Rate:
-    """This is the measured speed of a kernel on a rank."""
+    """This is the measured speed of a kernel on a rank: what the model counts as flops, over seconds.
+
+    `extents` are those of a rank; link_reals and rhs are 0 where they say nothing.
+    """
 
     kernel: str
     precision: str
     extents: tuple[int, ...]
     gflops: float
+    link_reals: int = 0
+    rhs: int = 0
+    grid: tuple[int, ...] = (1, 1, 1, 1)
 
 
 @dataclass
@@ -50,18 +60,21 @@ class Calibration:
         The machine's name.
     cores, memory_gib
         Those of a node.
-    ranks
-        The number of ranks of the exchange's measurement.
+    nodes
+        Nodes of the allocation.
     rates
         Speeds of kernels.
     peaks
         GF/s of a rank, by precision.
     levels
-        Bytes of a buffer and GB/s at which a rank reads it.
-    exchange
-        latency_us and gbs of a message with their fit; None with one rank.
-    overhead_us
-        Time of each further message at once.
+        Bytes of a buffer and GB/s at which a rank reads it, by the number of busy ranks.
+    exchange, network
+        latency_us and gbs of a message in a node and between nodes, with their fits; None where there is no
+        such message.
+    overhead_us, network_overhead_us
+        Time of each further message at once, in a node and between nodes.
+    node_gbs
+        GB/s that a node sends while all of its ranks send and receive; None where it was not measured.
     sum_us
         Seconds of a global sum by the number of ranks.
     """
@@ -69,62 +82,163 @@ class Calibration:
     name: str
     cores: int
     memory_gib: float
-    ranks: int = 1
+    nodes: int = 1
     rates: list[Rate] = field(default_factory=list)
     peaks: dict[str, float] = field(default_factory=dict)
-    levels: list[tuple[float, float]] = field(default_factory=list)
+    levels: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
     exchange: Fit | None = None
+    network: Fit | None = None
     overhead_us: float = 0.0
+    network_overhead_us: float = 0.0
+    node_gbs: float | None = None
     sum_us: dict[int, float] = field(default_factory=dict)
 
 
 def add_kernels(calibration: Calibration, found: Mapping[str, Any]) -> None:
-    """Add the speeds and ceilings of a benchmark's JSON object, as those of one rank."""
+    """Add the speeds and ceilings of a benchmark's JSON object, as those of one rank.
+
+    A system of costs.json moves and computes other amounts than the kernel that was timed. It is taken to
+    reach the same share of its own roofline.
+    """
     for result in found["results"]:
-        ranks = result.get("ranks", 1)
-        local = tuple(int(n) for n in result["lattice"])
+        place = place_of(result)
+        ranks = place.ranks
+        peak, speed = result["peak_gflops"] / ranks, result["read_bandwidth_gbytes_per_second"] / ranks
         for kernel in KERNELS.get(result["kernel"], ()):
-            calibration.rates.append(Rate(kernel, result["precision"], local, result["gflops"] / ranks))
+            gflops = _speed_of(kernel, result, place, peak, speed)
+            if gflops is not None:
+                calibration.rates.append(rate_of(kernel, result, place, gflops))
         precision = "double" if result["precision"] == "double" else "float"
-        peak = result["peak_gflops"] / ranks
         calibration.peaks[precision] = max(calibration.peaks.get(precision, 0.0), peak)
         size = result.get("bytes", 0) / ranks  # must-move bytes: about the working set
         if size:
-            calibration.levels.append((size, result["read_bandwidth_gbytes_per_second"] / ranks))
+            calibration.levels.setdefault(ranks, []).append((size, speed))
+
+
+@dataclass(frozen=True)
+class Place:
+    """The process grid of a measurement, and the local extents of a rank."""
+
+    grid: tuple[int, ...]
+    local: Extents
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        return math.prod(self.grid)
+
+
+def place_of(result: Mapping[str, Any], *, is_glass: bool = False) -> Place:
+    """Return the process grid that trellis took for a benchmark's lattice, and its local extents."""
+    extents, ranks = tuple(int(n) for n in result["lattice"]), int(result.get("ranks", 1))
+    grid = (spin_grid if is_glass else least_surface_grid)(extents, ranks)
+    local: Extents = tuple(n // g for n, g in zip(extents, grid, strict=True))  # type: ignore[assignment]
+    return Place(grid, local)
+
+
+def rate_of(
+    kernel: str, result: Mapping[str, Any], place: Place, gflops: float, *, precision: str | None = None
+) -> Rate:
+    """Return a speed of one rank in the conditions of a benchmark's result."""
+    return Rate(
+        kernel,
+        precision or result["precision"],
+        place.local,
+        gflops,
+        int(result.get("link_reals", 0)),
+        int(result.get("rhs", 0)),
+        place.grid,
+    )
+
+
+def _speed_of(
+    kernel: str, result: Mapping[str, Any], place: Place, peak: float, bandwidth: float
+) -> float | None:
+    """Return GF/s of a rank in a system; None where costs.json has it not in this storage."""
+    measured = result["gflops"] / place.ranks
+    if kernel == result["kernel"] or "bytes" not in result or "flops" not in result:
+        return float(measured)
+    try:
+        of = counts(
+            kernel,
+            place.local,
+            (1, 1, 1, 1),
+            precision=result["precision"],
+            link_reals=int(result.get("link_reals") or 18),
+            rhs=int(result.get("rhs") or 1),
+            Ls=int(result.get("Ls") or 1),
+        )
+    except BadArgument:
+        return None
+    flops, moved = result["flops"] / place.ranks, result["bytes"] / place.ranks
+    share = max(flops / peak, moved / bandwidth) / (flops / measured)
+    return float(of.flops * share / max(of.flops / peak, of.bytes / bandwidth))
 
 
 def add_exchange(calibration: Calibration, found: Mapping[str, Any]) -> None:
     """Add the exchange of a benchmark's JSON object: the fastest way of each size counts.
+
+    Messages in a node and between nodes are told apart. Sums are those of one number.
 
     Raises
     ------
     BadArgument
         The object has no messages of several sizes.
     """
-    pingpong: dict[int, float] = {}
-    many: dict[int, tuple[float, int]] = {}
-    for row in found["results"]:
-        seconds = row.get("seconds")
-        if seconds is None and "us" in row:
-            seconds = 1e-6 * row["us"]
-        if seconds is None or not seconds > 0:
-            continue
-        ranks = int(row.get("ranks", 2))
-        if row["pattern"] == "ping_pong":
-            size = int(row["bytes"])
-            pingpong[size] = min(seconds, pingpong.get(size, math.inf))
-        elif row["pattern"] == "messages":
-            size = int(row["bytes"])
-            many[size] = min((seconds, int(row["messages"])), many.get(size, (math.inf, 1)))
-        elif row["pattern"] == "sum":
+    for result in found["results"]:
+        seconds = seconds_of(result)
+        if result["pattern"] == "sum" and seconds is not None and int(result.get("sums", 1)) == 1:
+            ranks = int(result.get("ranks", 2))
             calibration.sum_us[ranks] = min(1e6 * seconds, calibration.sum_us.get(ranks, math.inf))
-        calibration.ranks = max(calibration.ranks, ranks)
-    if len(pingpong) < 2:
+    places = {"in a node": False, "between nodes": True}
+    any_found = False
+    for where, is_network in places.items():
+        rows = [r for r in found["results"] if r.get("where", "in a node") == where]
+        pingpong = _fastest(rows, "ping_pong")
+        if len(pingpong) < 2:
+            continue
+        any_found = True
+        line = fit_messages([(size, seconds) for size, (seconds, _) in sorted(pingpong.items())])
+        many = _fastest(rows, "messages")
+        overhead = 0.0
+        if many:
+            seconds, count = many[min(many)]
+            overhead = 1e6 * seconds / count
+        if is_network:
+            calibration.network, calibration.network_overhead_us = line, overhead
+        else:
+            calibration.exchange, calibration.overhead_us = line, overhead
+    if not any_found:
         raise BadArgument("the exchange was measured for less than two sizes of messages")
-    calibration.exchange = fit_messages(sorted(pingpong.items()))
-    if many:
-        seconds, count = many[min(many)]
-        calibration.overhead_us = 1e6 * seconds / count
+
+
+def add_node_rate(calibration: Calibration, found: Mapping[str, Any]) -> None:
+    """Add what a node sends while all of its ranks send and receive their longest messages."""
+    speeds = [
+        row["bytes"] * row["pairs"] / seconds * 1e-9
+        for row in found["results"]
+        if row["pattern"] == "both_ways" and row.get("where") == "between nodes"
+        if (seconds := seconds_of(row)) is not None
+    ]
+    if speeds:
+        calibration.node_gbs = max(speeds)
+
+
+def seconds_of(row: Mapping[str, Any]) -> float | None:
+    """Return the seconds of a row of `bench exchange`, if it has any."""
+    seconds = row.get("seconds")
+    return float(seconds) if seconds is not None and seconds > 0 else None
+
+
+def _fastest(rows: Sequence[Mapping[str, Any]], pattern: str) -> dict[int, tuple[float, int]]:
+    """Return the seconds and the number of messages of the fastest way of each size."""
+    found: dict[int, tuple[float, int]] = {}
+    for row in rows:
+        seconds = seconds_of(row)
+        if row["pattern"] == pattern and seconds is not None:
+            size = int(row["bytes"])
+            found[size] = min((seconds, int(row["messages"])), found.get(size, (math.inf, 1)))
+    return found
 
 
 def fit_messages(points: Sequence[tuple[int, float]]) -> Fit:
@@ -140,107 +254,3 @@ def fit_messages(points: Sequence[tuple[int, float]]) -> Fit:
 
     first, last = points[0], points[-1]
     return fit(residuals, {"latency_us": 1e6 * first[1], "gbs": 1e-9 * last[0] / last[1]})
-
-
-def machine_text(calibration: Calibration, *, day: str) -> str:
-    """Return the text of the machine file.
-
-    Raises
-    ------
-    BadArgument
-        No kernel was measured.
-    """
-    if not calibration.rates:
-        raise BadArgument(
-            "no kernel was measured: a calibration needs the benchmark programs (./bootstrap bench)"
-        )
-    lines = [
-        f"# Measured by trellis model calibrate on {day}.",
-        "[machine]",
-        f'name = "{calibration.name}"',
-        "",
-        "[[nodes]]",
-        "count = 1",
-        f"cpus = {calibration.cores}",
-        f"memory_gib = {calibration.memory_gib:.1f}",
-        "",
-        "[[device]]",
-        'name = "core"',
-        'kind = "cpu"',
-        f"count = {calibration.cores}",
-        "peak_gflops = { " + ", ".join(f"{p} = {g:.4g}" for p, g in sorted(calibration.peaks.items())) + " }",
-        "memory = [",
-        *_memory_lines(calibration.levels),
-        "]",
-        "rates = [",
-        *(
-            f'  {{ kernel = "{r.kernel}", precision = "{r.precision}", extents = {list(r.extents)}, '
-            f"gflops = {r.gflops:.4g} }},"
-            for r in _best(calibration.rates)
-        ),
-        "]",
-        "",
-    ]
-    return "\n".join(lines + _link_lines(calibration) + _cost_lines(calibration)) + "\n"
-
-
-def _best(rates: Sequence[Rate]) -> list[Rate]:
-    """Return one rate for each kernel, storage and volume: the fastest of link storages and batches."""
-    found: dict[tuple[str, str, tuple[int, ...]], Rate] = {}
-    for rate in rates:
-        key = (rate.kernel, rate.precision, rate.extents)
-        if key not in found or rate.gflops > found[key].gflops:
-            found[key] = rate
-    return [found[key] for key in sorted(found)]
-
-
-def _memory_lines(levels: Sequence[tuple[float, float]]) -> list[str]:
-    """Return the levels by doubling sizes: the median speed of each, the last one without a size."""
-    if not levels:
-        raise BadArgument("no bandwidth was measured: the benchmarks print none beside their kernels")
-    by_size: dict[int, list[float]] = {}
-    for size, speed in levels:
-        by_size.setdefault(math.ceil(math.log2(max(size / 2**20, 1 / 64))), []).append(speed)
-    ordered = sorted(by_size.items())
-    lines = [
-        f"  {{ mib = {2.0**power:g}, gbs = {np.median(speeds):.4g} }}," for power, speeds in ordered[:-1]
-    ]
-    return [*lines, f"  {{ gbs = {np.median(ordered[-1][1]):.4g} }},"]
-
-
-def _link_lines(calibration: Calibration) -> list[str]:
-    if calibration.exchange is None:
-        return []
-    values, errors = calibration.exchange.values, calibration.exchange.relative_errors
-    return [
-        "[[link]]",
-        'between = "device-device"',
-        'path = "shared"',
-        f"gbs = {values['gbs']:.4g} # +- {100 * errors['gbs']:.0f} %",
-        f"latency_us = {values['latency_us']:.4g} # +- {100 * errors['latency_us']:.0f} %",
-        f"overhead_us = {calibration.overhead_us:.4g}",
-        "",
-    ]
-
-
-def _cost_lines(calibration: Calibration) -> list[str]:
-    lines = ["[costs]", "measured = true"]
-    if calibration.exchange is not None:
-        each = 2 * (calibration.exchange.values["latency_us"] + calibration.overhead_us)
-        lines.append(f'exchange_us = {{ value = {each:.4g}, origin = "two messages a direction" }}')
-    if calibration.sum_us:
-        first = calibration.sum_us[min(calibration.sum_us)]
-        lines.append(f'sum_us = {{ value = {first:.4g}, origin = "trellis bench exchange" }}')
-        most = max(calibration.sum_us)
-        doublings = math.log2(most / min(calibration.sum_us))
-        if doublings:
-            slope = (calibration.sum_us[most] - first) / doublings
-            lines.append(
-                f'sum_log2_us = {{ value = {max(slope, 0):.4g}, origin = "trellis bench exchange" }}'
-            )
-        else:
-            lines.append(
-                f'sum_log2_us = {{ value = {first:.4g}, origin = "as long as the first sum, assumed" }}'
-            )
-    lines.append('model_error = { value = 0.1, origin = "assumed, as of the published figures" }')
-    return lines

@@ -51,6 +51,8 @@ class PhaseTime:
         What is added for messages within nodes, for directions that are cut, and for global sums.
     limit
         The largest part, in the words of LIMITS.
+    flops, bytes
+        Operations and must-move bytes of a rank.
     """
 
     name: str
@@ -61,6 +63,8 @@ class PhaseTime:
     overhead: float
     sums: float
     limit: str
+    flops: float = 0.0
+    bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,8 @@ def phase_time(phase: Phase, machine: HardwareModel, ranks: RankMap) -> PhaseTim
         n * overhead,
         n * sums,
         max(parts, key=lambda name: parts[name]),
+        n * phase.flops,
+        n * phase.bytes,
     )
 
 

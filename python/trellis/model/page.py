@@ -1,4 +1,4 @@
-"""One page of a forecast has strong scaling with its band, stacked parts, efficiency, and the table."""
+"""One page of a forecast: strong and weak scaling with bands, stacked parts and phases, roofline, table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,24 @@ from .tables import COLUMNS, cells
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..campaign.hardware_tables import DeviceTable
 
-def write_page(table: ForecastTable, path: Path | str, *, weak: ForecastTable | None = None) -> None:
+
+def write_page(
+    table: ForecastTable,
+    path: Path | str,
+    *,
+    weak: ForecastTable | None = None,
+    device: DeviceTable | None = None,
+) -> None:
     """Write the page; it refers to nothing outside itself.
 
     Parameters
     ----------
     weak
         Forecasts with the local lattice of the smallest number of nodes.
+    device
+        What a rank computes on: its roofline is drawn.
     """
     from ..report.embed import svg_text
     from ..report.style import look
@@ -32,6 +42,8 @@ def write_page(table: ForecastTable, path: Path | str, *, weak: ForecastTable | 
             drawings.append(svg_text(scaling_figure(weak, "Weak scaling"), "weak"))
         drawings.append(svg_text(parts_figure(table), "parts"))
         drawings.append(svg_text(phases_figure(table), "phases"))
+        if device is not None:
+            drawings.append(svg_text(roofline_figure(table, device), "roofline"))
     write_text(Path(path), _html(table, drawings))
 
 
@@ -77,6 +89,51 @@ def phases_figure(table: ForecastTable) -> Figure:
     )
 
 
+def roofline_figure(table: ForecastTable, device: DeviceTable) -> Figure:
+    """Return the speed of each phase on a rank of the smallest number of nodes, below the device's roofs.
+
+    A sloped line is a level of the memory, and a level one the peak of a precision. Speeds are those of
+    computing alone, without messages and sums.
+    """
+    from matplotlib.figure import Figure
+
+    from ..report.style import COLOURS, FAINT
+
+    figure = Figure(figsize=(5.6, 4.0))
+    axes = figure.subplots()
+    row = table.rows[0]
+    points = [
+        (p.name, p.flops / p.bytes, 1e-9 * p.flops / p.local)
+        for p in row.time.phases
+        if p.flops > 0 and p.bytes > 0 and p.local > 0
+    ]
+    ridge = max(device.peak_gflops.values(), default=0.0) / min(level.gbs for level in device.memory)
+    known = [intensity for _, intensity, _ in points] + ([ridge] if ridge else [])
+    ends = (min(known, default=0.1) / 3, 3 * max(known, default=10.0))
+    top = max(device.peak_gflops.values(), default=0.0) or ends[1] * device.memory[-1].gbs
+    for level in device.memory:
+        corner = min(top / level.gbs, ends[1])
+        axes.plot([ends[0], corner], [ends[0] * level.gbs, corner * level.gbs], color=FAINT, lw=1)
+    fastest = max(level.gbs for level in device.memory)
+    for precision, peak in device.peak_gflops.items():
+        axes.plot([min(peak / fastest, ends[1]), ends[1]], [peak, peak], color=FAINT, lw=1)
+        axes.annotate(f"{precision} {peak:,.0f} GF/s", (ends[1], peak), ha="right", va="bottom", fontsize=7)
+    slowest = device.memory[-1].gbs
+    axes.annotate(f"memory {slowest:,.0f} GB/s", (ends[0], ends[0] * slowest), va="top", fontsize=7)
+    for k, (name, intensity, speed) in enumerate(points):
+        marker = "osD^v"[k // len(COLOURS) % 5]
+        axes.plot([intensity], [speed], ls="", marker=marker, color=COLOURS[k % len(COLOURS)], label=name)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="flops a byte",
+        ylabel="GF/s of a rank",
+        title=f"Roofline, {row.nodes} {'node' if row.nodes == 1 else 'nodes'}",
+    )
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
 def _stacked(table: ForecastTable, title: str, parts: list[dict[str, float]]) -> Figure:
     from matplotlib.figure import Figure
 
@@ -109,7 +166,7 @@ def _html(table: ForecastTable, drawings: list[str]) -> str:
         "<tr>" + "".join(f"<td>{escape(cells(row)[name])}</td>" for name in COLUMNS) + "</tr>"
         for row in table.rows
     )
-    kind = "nominal numbers: good to a factor 2" if table.is_nominal else "bands hold 90 %"
+    kind = "Numbers are nominal: good to a factor 2" if table.is_nominal else "Bands hold 90 %"
     extents = " x ".join(map(str, table.extents))
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Forecast</title><style>"

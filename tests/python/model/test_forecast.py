@@ -14,11 +14,10 @@ from typer.testing import CliRunner
 from trellis.commands.cli import app
 from trellis.commands.model import gantt_lines, parse_nodes
 from trellis.errors import BadArgument, FileError
-from trellis.model.calibrate import Calibration, add_exchange, add_kernels, fit_messages, machine_text
 from trellis.model.choose import candidates, choose
 from trellis.model.fit import fit
 from trellis.model.forecast import forecast
-from trellis.model.machine import load_hardware, parse_hardware
+from trellis.model.machine import load_hardware
 from trellis.model.tables import csv_text, latex_text
 from trellis.model.workloads.gauge import LINK_BYTES, link_halo
 from trellis.model.workloads.iterations import parse_iterations, read_iterations
@@ -85,7 +84,7 @@ def test_iterations_are_never_invented(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["measure", "quenched", "quenched_hmc", "hisq", "staggered_mesons", "stout_2p1"]
+    "name", ["measure", "quenched", "quenched_hmc", "hisq", "staggered_mesons", "stout_2p1", "spin_glass"]
 )
 def test_examples_have_forecasts(name: str) -> None:
     run = load_any_run(EXAMPLES / f"{name}.toml")
@@ -116,7 +115,7 @@ def test_formats(tmp_path: Path) -> None:
     assert files["csv"].read_text().splitlines()[0].startswith("nodes,ranks,grid")
     assert r"\textbf{2}" in files["latex"].read_text()
     page = files["page"].read_text()
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 5  # strong, weak, parts, phases, roofline
     assert "http" not in page.replace("http://www.w3.org", "")
     assert "factor 2" in page
 
@@ -186,36 +185,6 @@ def test_a_fit_says_what_the_data_do_not_determine() -> None:
         found.require_determined()
     with pytest.raises(BadArgument, match="as many data"):
         fit(lambda c: np.log([c["a"]]), {"a": 1.0, "b": 1.0})
-
-
-def test_a_calibration_becomes_a_machine() -> None:
-    points = [(size, 2e-6 + size / 5e9) for size in (8, 512, 32768, 2097152)]
-    exact = fit_messages(points)
-    assert exact.values["latency_us"] == pytest.approx(2.0, rel=1e-4)
-    assert exact.values["gbs"] == pytest.approx(5.0, rel=1e-4)
-    calibration = Calibration("here", 2, 16.0)
-    kernel = {
-        "kernel": "wilson_hop",
-        "precision": "float",
-        "lattice": [8, 8, 8, 8],
-        "gflops": 20.0,
-        "ranks": 1,
-        "peak_gflops": 80.0,
-        "read_bandwidth_gbytes_per_second": 30.0,
-        "bytes": 2e6,
-    }
-    add_kernels(calibration, {"results": [kernel]})
-    rows = [{"pattern": "ping_pong", "bytes": b, "messages": 1, "ranks": 2, "seconds": s} for b, s in points]
-    rows += [{"pattern": "sum", "ranks": 2, "seconds": 3e-6}]
-    add_exchange(calibration, {"results": rows})
-    machine = parse_hardware(machine_text(calibration, day="2026-01-01"))
-    assert machine.is_calibrated
-    assert machine.sum_seconds(1) == pytest.approx(3e-6)
-    link = machine.link("device-device")
-    assert link is not None
-    assert link.gbs == pytest.approx(5.0, rel=1e-3)
-    with pytest.raises(BadArgument, match="no kernel was measured"):
-        machine_text(Calibration("here", 2, 16.0), day="2026-01-01")
 
 
 def test_numbers_of_nodes() -> None:

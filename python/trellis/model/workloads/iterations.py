@@ -68,7 +68,7 @@ def parse_iterations(text: str | None) -> IterationCounts:
             raise BadArgument(f"--iterations: expected N or NAME=N, found {part!r}") from None
         if found[name.strip()] <= 0:
             raise BadArgument(f"--iterations: expected a number above 0, found {part!r}")
-    return IterationCounts(found, {}, "given")
+    return IterationCounts(found, {}, "given" if found else "none")
 
 
 def read_iterations(path: Path | str) -> IterationCounts:
@@ -90,7 +90,11 @@ def read_iterations(path: Path | str) -> IterationCounts:
             found: dict[str, list[float]] = {}
             file.visititems(lambda name, item: _collect(name, item, found))
     except OSError as error:
-        raise FileError(f"{path}: cannot be read: {error}") from error
+        reason = "there is no such file" if not path.exists() else "it is no HDF5 file"
+        raise FileError(
+            f"{path}: cannot be read: {reason}; expected stream.h5 of trellis generate, "
+            "correlators.NNNNNN.h5 of trellis measure, or their folder"
+        ) from error
     if not found:
         raise FileError(f"{path}: expected iterations of solves of a past run, found none")
     means = {name: float(np.mean(values)) for name, values in found.items()}
@@ -103,10 +107,12 @@ def both(given: IterationCounts, past: IterationCounts | None) -> IterationCount
     """Return the counts that were given, with those of a past run for what was not."""
     if past is None:
         return given
+    own = given.of_a_solve
+    is_all = "" in own  # a number without a name is that of all solves
     return IterationCounts(
-        {**past.of_a_solve, **given.of_a_solve},
-        {name: value for name, value in past.of_a_trajectory.items() if name not in given.of_a_solve},
-        f"{given.origin}, {past.origin}" if given.of_a_solve else past.origin,
+        dict(own) if is_all else {**past.of_a_solve, **own},
+        {} if is_all else {name: value for name, value in past.of_a_trajectory.items() if name not in own},
+        f"{given.origin}, {past.origin}" if own else past.origin,
     )
 
 

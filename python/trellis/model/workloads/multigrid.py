@@ -13,6 +13,15 @@ from ..costs import Counts, counts
 from ..phases import Extents, Phase, halo, volume
 from .solves import phase_of
 
+#: Parts of an outer iteration, each a kernel multigrid_PART.
+PARTS = ("outside", "residual", "smoother", "transfer", "coarse")
+#: Vectors that GCR has kept on average (src/trellis/multigrid/forecast.cpp).
+KEPT = 5
+#: Exchanges of a cycle's smoother: one a colour in each of three cycles of the Schwarz method.
+SMOOTHER_EXCHANGES = 6
+#: Applications of the operator that a Schwarz cycle is worth: four steps of minimal residual in each block,
+#: and a residual (doc/operators/multigrid.md); a step of minimal residual on the lattice is one.
+SCHWARZ_CYCLE, MR_STEP = 4.65, 1.0
 #: Bytes of a number of the coarse operator's blocks and of its vectors.
 _STORED, _REAL = 2.0, 4.0
 
@@ -77,6 +86,17 @@ def transfer(local: Extents, vectors: int, rhs: int = 1, reals: int = 24) -> Cou
     return Counts(flops, moved, (), 0, 2)
 
 
+def smoother(
+    fine: Extents, grid: Sequence[int], applications: float, *, operator: str, rhs: int = 1
+) -> Counts:
+    """Return the cost of a cycle's smoother: so many applications of the fine operator without messages.
+
+    The Schwarz method works on blocks; its messages are those of one application a cycle and colour.
+    """
+    once = counts(operator, fine, grid, precision="float", link_reals=18, rhs=rhs)
+    return Counts(applications * once.flops, applications * once.bytes, (), 0, 8)
+
+
 def cycle(
     name: str,
     fine: Extents,
@@ -84,12 +104,13 @@ def cycle(
     levels: Sequence[Level],
     *,
     operator: str = "clover",
-    link_reals: int = 18,
     smoothing: float = 4.0,
     rhs: int = 1,
     iterations: float = 1.0,
 ) -> list[Phase]:
     """Return the phases of a solve: outer operator, smoother, transfer and coarse levels of each iteration.
+
+    Each has a kernel of its own, whose speed a calibration measures (:data:`PARTS`).
 
     Parameters
     ----------
@@ -98,19 +119,26 @@ def cycle(
     iterations
         Outer iterations, each with a cycle.
     """
-    fine_once = counts(operator, fine, grid, precision="float", link_reals=link_reals, rhs=rhs)
-    phases = [
-        phase_of(
-            f"{name}: operator", fine_once, fine, kernel=operator, precision="float", repeats=2 * iterations
-        ),
-        phase_of(
-            f"{name}: smoother",
-            fine_once,
-            fine,
-            kernel=operator,
+
+    def part(words: str, kernel: str, of: Counts, local: Extents, repeats: float) -> Phase:
+        return phase_of(
+            f"{name}: {words}",
+            of,
+            local,
+            kernel=f"multigrid_{kernel}",
             precision="float",
-            repeats=smoothing * iterations,
-        ),
+            repeats=repeats,
+            rhs=rhs,
+        )
+
+    outer = outer_step(fine, grid, operator=operator, rhs=rhs)
+    inner = counts(operator, fine, grid, precision="float", link_reals=18, rhs=rhs)
+    smoothed = smoother(fine, grid, smoothing, operator=operator, rhs=rhs)
+    smoothed = Counts(smoothed.flops, smoothed.bytes, inner.times(SMOOTHER_EXCHANGES).messages, 0, 8)
+    phases = [
+        part("outer iteration", "outside", outer, fine, iterations),
+        part("residual", "residual", inner, fine, iterations),
+        part("smoother", "smoother", smoothed, fine, iterations),
     ]
     above, reals = fine, 24
     visits = iterations
@@ -119,29 +147,24 @@ def cycle(
             max(n // b, 1) for n, b in zip(above, level.block, strict=True)
         )
         moved = transfer(above, level.vectors, rhs, reals)
-        phases.append(
-            phase_of(
-                f"{name}: transfer to level {depth}",
-                moved,
-                above,
-                kernel=None,
-                precision="float",
-                repeats=visits,
-            )
-        )
+        phases.append(part(f"transfer to level {depth}", "transfer", moved, above, visits))
         once = coarse_operator(local, grid, level.vectors, rhs)
         sums = 1.0 if level.sums is None else level.sums / level.iterations
         summed = Counts(once.flops, once.bytes, once.messages, once.sums + sums, once.launches + 2)
-        phases.append(
-            phase_of(
-                f"{name}: level {depth}",
-                summed,
-                local,
-                kernel=None,
-                precision="float",
-                repeats=visits * level.iterations,
-            )
-        )
+        phases.append(part(f"level {depth}", "coarse", summed, local, visits * level.iterations))
         visits *= level.cycles
         above, reals = local, 4 * level.vectors
     return phases
+
+
+def outer_step(local: Extents, grid: Sequence[int], *, operator: str, rhs: int = 1) -> Counts:
+    """Return the cost of an iteration of flexible GCR in double, without its cycle.
+
+    The operator is applied once. New vectors are made orthogonal to those that are kept, in float; with
+    KEPT of them this takes as many passes of reading and as many operations as field/cost.cpp counts.
+    """
+    once = counts(operator, local, grid, precision="double", link_reals=18, rhs=rhs)
+    reals = 24.0 * volume(local) * rhs
+    flops = once.flops + reals * 4 * 3 * KEPT
+    moved = once.bytes + reals * _REAL * (10 + 2 * KEPT)
+    return Counts(flops, moved, once.messages, 2, once.launches + 8)

@@ -8,7 +8,7 @@ from ...ground.errors import BadArgument
 from ...run_files.multigrid import MultigridTable
 from ..phases import Extents
 from .iterations import IterationCounts
-from .multigrid import Level, level_between
+from .multigrid import MR_STEP, SCHWARZ_CYCLE, Level, level_between
 
 #: Steps of GCR that smooth a level between the finest and the coarsest (doc/operators/multigrid.md).
 COARSE_SMOOTHING = 4
@@ -39,6 +39,12 @@ def coarse_levels(table: MultigridTable, extents: Sequence[int], counts: Iterati
         found.append(level_between(block, count, cycles, COARSE_SMOOTHING, is_k_cycle=is_k_cycle))
     applications = _given(counts, "coarse", "applications of the coarsest operator")
     return [*found, Level(blocks[-1], vectors[-1], applications)]
+
+
+def smoothing_of(table: MultigridTable, extents: Sequence[int]) -> float:
+    """Return the applications of the fine operator that a cycle's smoother is worth."""
+    each = SCHWARZ_CYCLE if table.smoother_on(extents) == "sap" else MR_STEP
+    return each * table.smoothing_on(extents)
 
 
 def _given(counts: IterationCounts, name: str, words: str) -> float:

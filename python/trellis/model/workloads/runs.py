@@ -270,7 +270,7 @@ def _sea_multigrid(
     whole = [n * g for n, g in zip(local, grid, strict=True)]
     levels = multigrid_levels.coarse_levels(table, whole, counts)
     operator = "clover" if flavour.has_clover_term else "wilson"
-    smoothing = 2.0 * table.smoothing_on(whole)
+    smoothing = multigrid_levels.smoothing_of(table, whole)
     return multigrid.cycle(
         name, local, grid, levels, operator=operator, smoothing=smoothing, iterations=2 * iterations
     )
@@ -351,7 +351,7 @@ def _measured_multigrid(
         grid,
         levels,
         operator=operator,
-        smoothing=2.0 * table.smoothing_on(whole),
+        smoothing=multigrid_levels.smoothing_of(table, whole),
         rhs=_COLUMNS,
         iterations=iterations,
     )

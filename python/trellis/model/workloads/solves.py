@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from ..costs import Counts, counts
 from ..phases import Extents, Phase, volume
 
+#: Linear algebra is a kernel of its own; its speed is that of spinors with one right-hand side.
+LINEAR_ALGEBRA = "linear_algebra"
 #: Bytes of a real number, and of the scale of a spinor or colour vector that 16 bits have.
 REAL_BYTES = {"double": 8.0, "float": 4.0, "half": 2.0, "fp16": 2.0}
 SCALE_BYTES = {"double": 0.0, "float": 0.0, "half": 4.0, "fp16": 0.0}
@@ -102,6 +104,15 @@ def phase_of(
     )
 
 
+def extents_of_spinors(system: System, local: Extents) -> Extents:
+    """Return extents on which one spinor has as many numbers as the vectors of a batch have on these.
+
+    Speeds of linear algebra are looked up by them.
+    """
+    spinors = system.reals * system.rhs * system.Ls / 24
+    return (*local[:3], max(round(local[3] * spinors), 1))
+
+
 def conjugate_gradients(
     name: str, system: System, local: Extents, grid: Sequence[int], iterations: float
 ) -> list[Phase]:
@@ -113,13 +124,20 @@ def conjugate_gradients(
     algebra = passes(system, local, 3, 4, 1) + passes(system, local, 5, 4, 0)
     return [
         phase_of(
-            f"{name}: hops", hops, local, kernel=system.kernel, precision=system.precision, repeats=iterations
+            f"{name}: hops",
+            hops,
+            local,
+            kernel=system.kernel,
+            precision=system.precision,
+            repeats=iterations,
+            link_reals=system.link_reals,
+            rhs=system.rhs,
         ),
         phase_of(
             f"{name}: linear algebra",
             algebra,
-            local,
-            kernel=None,
+            extents_of_spinors(system, local),
+            kernel=LINEAR_ALGEBRA,
             precision=system.precision,
             repeats=iterations,
         ),
@@ -140,13 +158,20 @@ def multi_shift(
     hops = hops_of_iteration(system, local, grid)
     return [
         phase_of(
-            f"{name}: hops", hops, local, kernel=system.kernel, precision=system.precision, repeats=iterations
+            f"{name}: hops",
+            hops,
+            local,
+            kernel=system.kernel,
+            precision=system.precision,
+            repeats=iterations,
+            link_reals=system.link_reals,
+            rhs=system.rhs,
         ),
         phase_of(
             f"{name}: linear algebra",
             algebra,
-            local,
-            kernel=None,
+            extents_of_spinors(system, local),
+            kernel=LINEAR_ALGEBRA,
             precision=system.precision,
             repeats=iterations,
         ),
