@@ -60,6 +60,12 @@ def forecast(
     order: Annotated[
         str | None, typer.Option(metavar="xyzt", help="Order of ranks on nodes; default: boxes.")
     ] = None,
+    ranks_per_node: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Ranks of a node; default: one for each device.")
+    ] = None,
+    threads: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Cores of a rank, with --ranks-per-node.")
+    ] = 1,
     weak: Annotated[
         bool, typer.Option("--weak", help="Keep the local lattice of the smallest number of nodes.")
     ] = False,
@@ -84,6 +90,8 @@ def forecast(
             lattice=lattice,
             grid=grid,
             order=order,
+            ranks_per_node=ranks_per_node,
+            threads=threads,
             weak=weak,
             csv=csv,
             latex=latex,

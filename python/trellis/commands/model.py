@@ -79,6 +79,8 @@ def forecast(
     lattice: str | None,
     grid: str | None,
     order: str | None,
+    ranks_per_node: int | None,
+    threads: int,
     weak: bool,
     csv: Path | None,
     latex: Path | None,
@@ -90,6 +92,9 @@ def forecast(
     output = Output(json)
     run, hardware, counts = load_any_run(run_file), load_hardware(machine), _iterations(iterations, past)
     chosen = parse_nodes(nodes)
+    if ranks_per_node is not None or threads > 1:
+        per_node = ranks_per_node or max(1, hardware.device.count // threads)
+        hardware = hardware.with_ranks(per_node, threads)
 
     def table_of(is_weak: bool) -> forecasts.ForecastTable:
         return forecasts.forecast(

@@ -8,23 +8,29 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from ..ground.errors import FileError
-from ..run_files import MeasureRun
+from ..ground.errors import BadArgument, FileError
+from ..run_files import HmcRun, MeasureRun
 from ..run_files.loading import parse_toml
 from .forecast import Forecast, forecast_of
 from .machine import HardwareModel
-from .mapping import least_surface_grid
 from .phases import Extents
 from .workloads.iterations import IterationCounts, both, read_iterations
-from .workloads.runs import run_of, step_name, workload_of
+from .workloads.runs import process_grid, run_of, step_name, workload_of
 
-#: Things to look at first when a run is slower than its machine should be.
-ADVICE = (
-    "check that ranks and threads are bound to cores of their own (trellis doctor)",
-    "check that nothing else runs on the nodes",
-    "check that each rank uses the network card near it, and that MPI takes addresses of GPUs",
-    "check that the tuner's cache is read (trellis tune)",
-)
+#: Things to look at when a run is slower than its machine should be, by what limits the forecast.
+BINDING = "check that ranks and threads are bound to cores of their own (trellis doctor)"
+OTHERS = "check that nothing else runs on the nodes, and that the clock of the cores is the calibration's"
+TUNER = "check that the tuner's cache is read (trellis tune): the first steps of a run may contain its trials"
+NETWORK = "check that each rank uses the network card near it, and that MPI takes addresses of GPUs"
+PLACES = "check that ranks fill the nodes in boxes, as trellis places them (trellis doctor under mpirun)"
+SUMS = "check how long a global sum takes here (trellis bench exchange): each iteration has one or more"
+_OF_LIMITS = {
+    "network": (NETWORK, PLACES),
+    "latency": (NETWORK, SUMS),
+    "in-node links": (PLACES,),
+    "exchange overhead": (PLACES, NETWORK),
+    "sums": (SUMS,),
+}
 
 
 @dataclass(frozen=True)
@@ -41,12 +47,15 @@ class Comparison:
         The number of steps that were measured.
     forecast
         The forecast, with the measured iterations.
+    cores
+        Cores that ranks and threads asked for, and that the machine has on so many nodes; (0, 0) of GPUs.
     """
 
     step: str
     measured: float
     steps: int
     forecast: Forecast
+    cores: tuple[int, int] = (0, 0)
 
     @property
     def ratio(self) -> float:
@@ -64,7 +73,11 @@ class Comparison:
         """Return what to check, where the run is slower than the machine should be."""
         if self.verdict == "faster":
             return ["calibrate the machine again: it is faster than its file says"]
-        return list(ADVICE) if self.verdict == "slower" else []
+        if self.verdict != "slower":
+            return []
+        asked, there = self.cores
+        first = [f"{asked} threads ran on {there} cores: give fewer"] if asked > there else []
+        return [*first, *_OF_LIMITS.get(self.forecast.limit, ()), BINDING, OTHERS, TUNER]
 
 
 def compare(path: Path | str, machine: HardwareModel, given: IterationCounts) -> Comparison:
@@ -89,25 +102,43 @@ def compare(path: Path | str, machine: HardwareModel, given: IterationCounts) ->
             extents: Extents = tuple(int(n) for n in file.attrs["lattice"])  # type: ignore[assignment]
             seconds = _seconds(file)
     except (OSError, KeyError) as error:
-        raise FileError(
-            f"{path}: expected a result of trellis generate or trellis measure, with its run file and its "
-            f"seconds: {error}"
-        ) from error
+        raise FileError(f"{path}: {_reason(path, error)}") from error
     run = run_of(parse_toml(text, str(path)), str(path), text)
-    iterations = both(given, read_iterations(path))
+    has_solves = isinstance(run, MeasureRun) or (isinstance(run, HmcRun) and bool(run.fermions))
+    iterations = both(given, read_iterations(path)) if has_solves else given
     if isinstance(run, MeasureRun):
         each = float(np.mean(list(iterations.of_a_solve.values())))
         iterations = IterationCounts({"": each, **given.of_a_solve}, {}, str(path))
-    grid = run.machine.grid or least_surface_grid(extents, ranks)
-    nodes = (
-        max(1, -(-ranks * threads // machine.ranks_per_node))
-        if machine.device.kind == "cpu"
-        else max(1, -(-ranks // machine.ranks_per_node))
-    )
+    grid = process_grid(run, extents, ranks)
+    devices = machine.ranks_per_node
+    cores = (0, 0)
+    if machine.device.kind == "cpu":
+        nodes = min(machine.nodes.count, -(-ranks * threads // devices))
+        cores = (ranks * threads, nodes * devices)
+        if ranks > nodes * devices:
+            raise BadArgument(
+                f"{path}: it ran on {ranks} ranks; expected at most {nodes * devices}, the cores of machine "
+                f"{machine.name}"
+            )
+        threads = min(threads, nodes * devices // ranks)
+        machine = machine.with_ranks(min(devices // threads, -(-ranks // nodes)), threads)
+    else:
+        nodes = max(1, -(-ranks // devices))
     workload = workload_of(run, extents, grid, iterations)
     predicted = forecast_of(workload, machine, nodes, extents, grid)
     measured = float(np.median(seconds)) if not isinstance(run, MeasureRun) else float(np.sum(seconds))
-    return Comparison(step_name(run), measured, len(seconds), predicted)
+    return Comparison(step_name(run), measured, len(seconds), predicted, cores)
+
+
+def _reason(path: Path, error: Exception) -> str:
+    wanted = "expected stream.h5 of trellis generate (hybrid Monte Carlo), or correlators.NNNNNN.h5 of trellis measure"
+    if not path.exists():
+        return f"there is no such file; {wanted}"
+    if path.is_dir():
+        return f"it is a folder; {wanted}"
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0]}; {wanted}"
+    return f"it is no HDF5 file; {wanted}"
 
 
 def _text(value: object) -> str:
@@ -126,5 +157,5 @@ def _seconds(file: h5py.File) -> list[float]:
 
     file.visititems(collect)
     if not found:
-        raise KeyError("expected a column or an attribute seconds, found none")
+        raise KeyError("seconds of its steps")
     return found
