@@ -29,6 +29,8 @@ _TIMES = ("--seconds", "0.015", "--rounds", "5", "--threads", "1", "--json")
 _EXCHANGE = ("--seconds", "0.005", "--rounds", "5", "--json")
 #: What has not begun by then is left out, with a warning: a calibration takes less than three minutes.
 DEADLINE_SECONDS = 150.0
+#: Programs that may run beside a calibration, on average over the last minute.
+_MOST_LOAD = 0.5
 #: The multigrid that is measured: two levels on the smallest lattice with several aggregates.
 _BLOCK, _VECTORS, _CYCLES = (4, 4, 4, 4), 20, 3
 
@@ -193,7 +195,7 @@ def calibrate(target: Path, *, ranks: int | None, name: str | None, hosts: str |
             f"this build has no benchmark programs {', '.join(missing)}; ./bootstrap bench in a clone of "
             "Trellis makes them"
         )
-    begin = time.monotonic()
+    begin, load = time.monotonic(), os.getloadavg()[0]
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     starter, count = launcher(hosts), ranks or cores
@@ -209,7 +211,7 @@ def calibrate(target: Path, *, ranks: int | None, name: str | None, hosts: str |
             output.line(f"measuring {task.program} on {busy} {'rank' if busy == 1 else 'ranks'}")
             words = [*starter.words(1, busy), str(available[task.program]), *task.words(busy)]
             task.add(calibration, _run(words))
-    text = machine_text(calibration, day=datetime.date.today().isoformat())
+    text = machine_text(calibration, day=datetime.date.today().isoformat(), load=load)
     parse_hardware(text, str(target))
     write_text(target, text)
     links = {"in a node": calibration.exchange, "between nodes": calibration.network}
@@ -230,8 +232,14 @@ def calibrate(target: Path, *, ranks: int | None, name: str | None, hosts: str |
             "undetermined": undetermined,
             "left_out": left_out,
             "seconds": seconds,
+            "load": load,
         }
     )
+    if load > _MOST_LOAD:
+        output.warning(
+            f"other programs ran here ({load:.1f} on average in the last minute): speeds are theirs, too; "
+            "calibrate again on an empty node"
+        )
     if undetermined:
         output.warning(f"the exchange does not determine {', '.join(undetermined)}")
     if left_out:

@@ -15,8 +15,13 @@ from .fit import Fit
 ASSUMED_ERROR = 0.1
 
 
-def machine_text(calibration: Calibration, *, day: str) -> str:
+def machine_text(calibration: Calibration, *, day: str, load: float = 0.0) -> str:
     """Return the text of the machine file.
+
+    Parameters
+    ----------
+    load
+        Programs that ran beside it, on average over the minute before.
 
     Raises
     ------
@@ -29,6 +34,7 @@ def machine_text(calibration: Calibration, *, day: str) -> str:
         )
     lines = [
         f"# Measured by trellis model calibrate on {day}, with one rank of a node busy and with all of them.",
+        f"# Load of other programs: {load:.1f}.",
         "[machine]",
         f'name = "{calibration.name}"',
         "",

@@ -37,7 +37,7 @@ def candidates(
 ) -> list[Choice]:
     """Return the fastest way to run on each number of nodes that has a process grid, memory included."""
     found: list[Choice] = []
-    for nodes in _node_counts(most_nodes):
+    for nodes in _node_counts(most_nodes if machine.link("node-nic") is not None else 1):
         try:
             grid = least_surface_grid(extents, nodes * machine.ranks_per_node)
         except BadArgument:

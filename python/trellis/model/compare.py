@@ -131,7 +131,7 @@ def compare(path: Path | str, machine: HardwareModel, given: IterationCounts) ->
 
 
 def _reason(path: Path, error: Exception) -> str:
-    wanted = "expected stream.h5 of trellis generate (hybrid Monte Carlo), or correlators.NNNNNN.h5 of trellis measure"
+    wanted = "expected stream.h5 of hybrid Monte Carlo, or correlators.NNNNNN.h5 of trellis measure"
     if not path.exists():
         return f"there is no such file; {wanted}"
     if path.is_dir():

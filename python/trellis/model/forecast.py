@@ -150,6 +150,9 @@ def forecast(
         whole = extents
         if weak and found:
             whole = _grown(found[0].local, ranks)
+        if count > 1 and machine.link("node-nic") is None:
+            left_out[count] = f'machine {machine.name} has no [[link]] with between = "node-nic"'
+            continue
         try:
             chosen = tuple(grid) if grid is not None else process_grid(run, whole, ranks)
             require_grid(run, chosen, whole, ranks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,16 @@ def test_answers_take_less_than_two_seconds_and_no_compiled_part(words: list[str
     ended = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     assert float(ended.stderr.split()[-1]) < 2
+
+
+def test_a_machine_without_a_network_has_one_node() -> None:
+    machine = replace(load_hardware("daint_gh200"), links=())
+    run = load_any_run(EXAMPLES / "quenched.toml")
+    table = forecast(run, machine, [1, 2], parse_iterations(None))
+    assert [row.nodes for row in table.rows] == [1]
+    assert "node-nic" in table.left_out[2]
+    found = candidates(run, machine, parse_iterations(None), (8, 8, 8, 16), 8)
+    assert [choice.forecast.nodes for choice in found] == [1]
 
 
 def test_fewer_ranks_on_a_node() -> None:
