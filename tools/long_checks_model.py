@@ -129,9 +129,7 @@ def multigrid_solve(ranks: int, machine: HardwareModel) -> list[Row]:
     grid = least_surface_grid(extents, ranks)
     local: Extents = tuple(n // g for n, g in zip(extents, grid, strict=True))
     level = multigrid.Level((4, 4, 4, 4), 20, coarse["sums_per_cycle"])
-    phases = multigrid.cycle(
-        "mg", local, grid, [level], smoothing=3 * multigrid.SCHWARZ_CYCLE, iterations=whole["cycles"]
-    )
+    phases = multigrid.cycle("mg", local, grid, [level], iterations=whole["cycles"])
     work = Workload("solve", tuple(phases))
     return [forecast_row("multigrid solve 8x8x16x16", whole["seconds"], machine, work, extents, grid)]
 

@@ -99,8 +99,9 @@ def _flops_of(
         return local, multigrid.transfer(local, vectors, columns).flops
     if part == "outside":
         return local, multigrid.outer_step(local, single, operator="clover", rhs=columns).flops
-    applications = 1.0 if part == "residual" else cycles * multigrid.SCHWARZ_CYCLE
-    return local, multigrid.smoother(local, single, applications, operator="clover", rhs=columns).flops
+    if part == "residual":
+        return local, multigrid.residual(local, single, operator="clover", rhs=columns).flops
+    return local, multigrid.Smoother(cycles).cost(local, single, operator="clover", rhs=columns).flops
 
 
 def add_glass(calibration: Calibration, found: Mapping[str, Any]) -> None:

@@ -60,3 +60,31 @@ def test_visits_multiply_through_three_levels() -> None:
     sums = {name: p.sums * p.repeats for name, p in found.items()}
     assert sums["mg: level 2"] == pytest.approx(10 * 15)
     assert sums["mg: level 3"] == pytest.approx(10 * 3 * 16)
+
+
+def test_a_cycle_has_the_counts_of_the_core() -> None:
+    """Numbers of `mpirun -n 2 trellis bench multigrid --lattice 8.8.8.16 --block 4.4.4.4 --rhs 1`, in a cycle.
+
+    The coarse solve took four steps. Messages of the outer iterations, which the core also has in its last
+    residual, are left out.
+    """
+    levels = [Level((4, 4, 4, 4), 20, 4)]
+    found = {p.kernel: p for p in cycle("mg", (8, 8, 8, 8), (1, 1, 1, 2), levels)}
+    sent = {name: (p.message_count * p.repeats, p.sent_bytes * p.repeats) for name, p in found.items()}
+    assert sent["multigrid_residual"] == (2, 49152)
+    assert sent["multigrid_smoother"] == (5, 245760)
+    assert sent["multigrid_coarse"] == (8, 20480)
+    assert sent["multigrid_transfer"] == (0, 0)
+    flops = {name: p.flops * p.repeats for name, p in found.items()}
+    core = {
+        "outside": 14.55e6,
+        "residual": 7.864e6,
+        "smoother": 105.8e6,
+        "transfer": 15.73e6,
+        "coarse": 7.57e6,
+    }
+    for part, expected in core.items():
+        assert flops[f"multigrid_{part}"] == pytest.approx(expected, rel=0.08), part
+    moved = {name: p.bytes * p.repeats for name, p in found.items()}
+    assert moved["multigrid_residual"] == pytest.approx(5.898e6, rel=0.03)
+    assert moved["multigrid_smoother"] == pytest.approx(15.34e6, rel=0.01)

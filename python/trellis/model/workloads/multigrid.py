@@ -10,20 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..costs import Counts, counts
-from ..phases import Extents, Phase, halo, volume
+from ..phases import Extents, Message, Phase, halo, volume
 from .solves import phase_of
 
 #: Parts of an outer iteration, each a kernel multigrid_PART.
 PARTS = ("outside", "residual", "smoother", "transfer", "coarse")
 #: Vectors that GCR has kept on average (src/trellis/multigrid/forecast.cpp).
 KEPT = 5
-#: Exchanges of a cycle's smoother: one a colour in each of three cycles of the Schwarz method.
-SMOOTHER_EXCHANGES = 6
-#: Applications of the operator that a Schwarz cycle is worth: four steps of minimal residual in each block,
-#: and a residual (doc/operators/multigrid.md); a step of minimal residual on the lattice is one.
-SCHWARZ_CYCLE, MR_STEP = 4.65, 1.0
-#: Bytes of a number of the coarse operator's blocks and of its vectors.
-_STORED, _REAL = 2.0, 4.0
+#: Operations of a Schwarz cycle, in applications of the operator (four steps of minimal residual in each
+#: block, and a residual), and the bytes a site that it moves: the steps stay in a cache. Both are the core's
+#: Cost. A step of minimal residual on the lattice is one application.
+SCHWARZ_CYCLE, SCHWARZ_BYTES = 4.65, 1248.0
+MR_STEP = 1.0
+#: Sums of an outer iteration, on average over solves of eight.
+OUTER_SUMS = 4.5
+#: Bytes of a number of the prolongator, of the coarse operator's blocks, and of vectors.
+_STORED, _MATRIX, _REAL = 2.0, 4.0, 4.0
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,9 @@ def coarse_operator(local: Extents, grid: Sequence[int], vectors: int, rhs: int 
     rows = 2.0 * vectors
     sites = volume(local)
     flops = sites * rhs * 8 * 9 * rows * rows
-    moved = sites * (_STORED * 9 * 2 * rows * rows + 2 * _REAL * 4 * rows * rhs)
+    moved = sites * (_MATRIX * 9 * 2 * rows * rows + 2 * _REAL * 4 * rows * rhs)
     messages = halo(local, grid, 2 * rows * _REAL * rhs)
-    return Counts(flops, moved, messages, 0, 4 + 2 * sum(n > 1 for n in grid))
+    return Counts(flops, moved, messages, 0, 5 + 4 * sum(n > 1 for n in grid))
 
 
 def transfer(local: Extents, vectors: int, rhs: int = 1, reals: int = 24) -> Counts:
@@ -83,18 +85,46 @@ def transfer(local: Extents, vectors: int, rhs: int = 1, reals: int = 24) -> Cou
     sites = volume(local)
     flops = 2 * sites * rhs * vectors * reals * 4.0
     moved = 2 * sites * (vectors * reals * _STORED + reals * _REAL * rhs)
-    return Counts(flops, moved, (), 0, 2)
+    return Counts(flops, moved, (), 0, 7)
 
 
-def smoother(
-    fine: Extents, grid: Sequence[int], applications: float, *, operator: str, rhs: int = 1
-) -> Counts:
-    """Return the cost of a cycle's smoother: so many applications of the fine operator without messages.
+@dataclass(frozen=True)
+class Smoother:
+    """The smoother of a cycle on the finest level.
 
-    The Schwarz method works on blocks; its messages are those of one application a cycle and colour.
+    Attributes
+    ----------
+    steps
+        Cycles of the Schwarz method, or steps of minimal residual on the lattice.
+    is_schwarz
+        True for the Schwarz method.
     """
+
+    steps: float
+    is_schwarz: bool = True
+
+    @property
+    def exchanges(self) -> float:
+        """Exchanges: one for each colour of a Schwarz cycle but the first, or one for each step."""
+        return 2 * self.steps - 1 if self.is_schwarz else self.steps
+
+    def cost(self, fine: Extents, grid: Sequence[int], *, operator: str, rhs: int = 1) -> Counts:
+        """Return the cost in a cycle. An exchange has one message where an application has one a parity."""
+        once = counts(operator, fine, grid, precision="float", link_reals=18, rhs=rhs)
+        flops = self.steps * (SCHWARZ_CYCLE if self.is_schwarz else MR_STEP) * once.flops
+        moved = self.steps * (SCHWARZ_BYTES * volume(fine) * rhs if self.is_schwarz else once.bytes)
+        messages = tuple(
+            Message(m.mu, m.step, 2 * m.size, m.count * self.exchanges / 2) for m in once.messages
+        )
+        cuts = sum(n > 1 for n in grid)
+        return Counts(flops, moved, messages, 0, 4 * self.steps + 4 * self.exchanges * cuts)
+
+
+def residual(fine: Extents, grid: Sequence[int], *, operator: str, rhs: int = 1) -> Counts:
+    """Return the cost of a cycle's residual: an application in single precision, and a difference."""
     once = counts(operator, fine, grid, precision="float", link_reals=18, rhs=rhs)
-    return Counts(applications * once.flops, applications * once.bytes, (), 0, 8)
+    reals = 24.0 * volume(fine) * rhs
+    return once + Counts(2 * reals, 3 * _REAL * reals, (), 0, 2)
 
 
 def cycle(
@@ -104,7 +134,7 @@ def cycle(
     levels: Sequence[Level],
     *,
     operator: str = "clover",
-    smoothing: float = 4.0,
+    smoother: Smoother = Smoother(3),
     rhs: int = 1,
     iterations: float = 1.0,
 ) -> list[Phase]:
@@ -114,8 +144,6 @@ def cycle(
 
     Parameters
     ----------
-    smoothing
-        Applications of the fine operator that a cycle's smoother is worth.
     iterations
         Outer iterations, each with a cycle.
     """
@@ -132,9 +160,8 @@ def cycle(
         )
 
     outer = outer_step(fine, grid, operator=operator, rhs=rhs)
-    inner = counts(operator, fine, grid, precision="float", link_reals=18, rhs=rhs)
-    smoothed = smoother(fine, grid, smoothing, operator=operator, rhs=rhs)
-    smoothed = Counts(smoothed.flops, smoothed.bytes, inner.times(SMOOTHER_EXCHANGES).messages, 0, 8)
+    inner = residual(fine, grid, operator=operator, rhs=rhs)
+    smoothed = smoother.cost(fine, grid, operator=operator, rhs=rhs)
     phases = [
         part("outer iteration", "outside", outer, fine, iterations),
         part("residual", "residual", inner, fine, iterations),
@@ -167,4 +194,4 @@ def outer_step(local: Extents, grid: Sequence[int], *, operator: str, rhs: int =
     reals = 24.0 * volume(local) * rhs
     flops = once.flops + reals * 4 * 3 * KEPT
     moved = once.bytes + reals * _REAL * (10 + 2 * KEPT)
-    return Counts(flops, moved, once.messages, 2, once.launches + 8)
+    return Counts(flops, moved, once.messages, OUTER_SUMS, once.launches + 12)

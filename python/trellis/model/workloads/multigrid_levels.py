@@ -8,7 +8,7 @@ from ...ground.errors import BadArgument
 from ...run_files.multigrid import MultigridTable
 from ..phases import Extents
 from .iterations import IterationCounts
-from .multigrid import MR_STEP, SCHWARZ_CYCLE, Level, level_between
+from .multigrid import Level, Smoother, level_between
 
 #: Steps of GCR that smooth a level between the finest and the coarsest (doc/operators/multigrid.md).
 COARSE_SMOOTHING = 4
@@ -41,10 +41,9 @@ def coarse_levels(table: MultigridTable, extents: Sequence[int], counts: Iterati
     return [*found, Level(blocks[-1], vectors[-1], applications)]
 
 
-def smoothing_of(table: MultigridTable, extents: Sequence[int]) -> float:
-    """Return the applications of the fine operator that a cycle's smoother is worth."""
-    each = SCHWARZ_CYCLE if table.smoother_on(extents) == "sap" else MR_STEP
-    return each * table.smoothing_on(extents)
+def smoother_of(table: MultigridTable, extents: Sequence[int]) -> Smoother:
+    """Return the smoother of a cycle on the finest level."""
+    return Smoother(table.smoothing_on(extents), table.smoother_on(extents) == "sap")
 
 
 def _given(counts: IterationCounts, name: str, words: str) -> float:

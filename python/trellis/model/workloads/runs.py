@@ -270,9 +270,9 @@ def _sea_multigrid(
     whole = [n * g for n, g in zip(local, grid, strict=True)]
     levels = multigrid_levels.coarse_levels(table, whole, counts)
     operator = "clover" if flavour.has_clover_term else "wilson"
-    smoothing = multigrid_levels.smoothing_of(table, whole)
+    smoother = multigrid_levels.smoother_of(table, whole)
     return multigrid.cycle(
-        name, local, grid, levels, operator=operator, smoothing=smoothing, iterations=2 * iterations
+        name, local, grid, levels, operator=operator, smoother=smoother, iterations=2 * iterations
     )
 
 
@@ -351,7 +351,7 @@ def _measured_multigrid(
         grid,
         levels,
         operator=operator,
-        smoothing=multigrid_levels.smoothing_of(table, whole),
+        smoother=multigrid_levels.smoother_of(table, whole),
         rhs=_COLUMNS,
         iterations=iterations,
     )
