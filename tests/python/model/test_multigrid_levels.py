@@ -63,7 +63,7 @@ def test_visits_multiply_through_three_levels() -> None:
 
 
 def test_a_cycle_has_the_counts_of_the_core() -> None:
-    """Numbers of `mpirun -n 2 trellis bench multigrid --lattice 8.8.8.16 --block 4.4.4.4 --rhs 1`, in a cycle.
+    """Numbers are those of `mpirun -n 2 trellis bench multigrid --lattice 8.8.8.16 --block 4.4.4.4`, a cycle.
 
     The coarse solve took four steps. Messages of the outer iterations, which the core also has in its last
     residual, are left out.

@@ -13,7 +13,7 @@ from trellis.campaign.files import load_machine, published_machine_names
 from trellis.commands.cli import app
 from trellis.errors import BadArgument
 from trellis.model.machine import load_hardware
-from trellis.model.published import balance, bfs, daint, glass, slices
+from trellis.model.published import balance, bfs, daint, glass, glass_ranks, slices
 from trellis.model.published.mapping_rows import broken_at, surface_gain
 from trellis.model.published.table import GROUPS, markdown, published_rows, summary
 
@@ -105,6 +105,16 @@ def test_the_page_has_the_table() -> None:
     text = PAGE.read_text(encoding="utf-8")
     table = markdown(published_rows())
     assert table in text, "doc/model.md: put the output of `trellis model published --markdown` in its place"
+
+
+def test_scaling_of_the_glass_over_ranks() -> None:
+    """On two ranks both faces go to one neighbour: 2 faces x 256^2 / 2 spins x 12 bytes, twice a sweep."""
+    row = glass_ranks.rank_row(2)
+    assert (row.messages, row.sent_bytes) == (2, 2 * 2 * 256**2 / 2 * 12)
+    cube = glass_ranks.rank_row(64)
+    assert cube.grid == (4, 4, 4)
+    assert (cube.messages, cube.sent_bytes) == (12, 2 * 6 * 64**2 / 2 * 12)
+    assert glass_ranks.markdown() in (PAGE.parent / "glass.md").read_text(encoding="utf-8")
 
 
 def test_the_command() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...run_files import GlassRun
 from ..phases import Extents, Message, Phase, Workload, halo, volume
@@ -55,6 +56,16 @@ def step(run: GlassRun, local: Extents, grid: Sequence[int]) -> Workload:
     return Workload("step", tuple(p for p in phases if p.repeats), memory=_PROCESS_BYTES + relaxation.memory)
 
 
+def _messages(extents: Extents, grid: Sequence[int], bytes_of_site: float) -> tuple[Message, ...]:
+    """Return the messages of a half sweep: those of one parity, one message to each neighbouring rank."""
+    found = halo(extents, grid, bytes_of_site, sites=0.5)
+    return tuple(
+        replace(message, size=message.size * (2 if grid[message.mu] == 2 else 1))
+        for message in found
+        if grid[message.mu] > 2 or message.step == 1
+    )
+
+
 def sweep(
     local: Sequence[int],
     grid: Sequence[int],
@@ -96,7 +107,7 @@ def sweep(
         ),
         flops=FLOPS * sites * replicas / 2,
         bytes=once * sites * replicas / 2,
-        messages=halo(extents, (*grid, 1), float(bytes_of_real) * _REALS * replicas, sites=0.5),
+        messages=_messages(extents, (*grid, 1), float(bytes_of_real) * _REALS * replicas),
         launches=1 + 2 * sum(n > 1 for n in grid),
         repeats=2,
         kernel=f"glass_{kernel}_{couplings}",
