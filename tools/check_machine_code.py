@@ -37,7 +37,7 @@ RESOURCES = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+)")
 
 @dataclass(frozen=True)
 class Family:
-    """These are numbers of the kernels of a family: those of the worst kernel, and accesses to memory of all."""
+    """These are numbers of the kernels of a family: those of the worst one, and accesses to memory of all."""
 
     kernels: int
     registers: int

@@ -32,8 +32,8 @@ _SETUP_COLUMNS = 4
 _TRIAL_FIELDS = 2 * 24 + 4
 #: A cycle has so many vectors, residual and correction in two orders of sites; its smoother has so many more.
 _CYCLE_FIELDS, _SMOOTHER_FIELDS = 4, 5
-#: A level between the finest and the coarsest has so many copies of its columns while it is set up (chiralities,
-#: their images, those of cycles for all of them), and so many fields in a cycle with flexible GCR.
+#: A level between the finest and the coarsest has so many copies of its columns while it is set up
+#: (chiralities, their images, those of cycles for all of them), and so many fields in a cycle of GCR.
 _FIELDS_IN_COARSE_SETUP, _FIELDS_OF_K_CYCLE = 24, 20
 #: Coarse vectors of a cycle at most: those of gcr(100) lie on half of the sites.
 _COARSE_FIELDS = 100 + 6

@@ -39,7 +39,7 @@ class Way:
 
 #: These are the ways in the published order, the slowest first.
 WAYS = [
-    # kernels are the interior, a pack and a halo in each direction; each face goes down and up, with a message
+    # kernels are the interior, a pack and a halo in each direction; a face goes down and up, with a message
     Way("staged by the host", 1 + 2 * _DIRECTIONS, 2 * _FACES, 2 * _FACES, _FACES),
     # each face copied to the peer at once
     Way("peer-to-peer copies", 1 + 2 * _DIRECTIONS, _FACES, _FACES),
