@@ -157,5 +157,5 @@ def _seconds(file: h5py.File) -> list[float]:
 
     file.visititems(collect)
     if not found:
-        raise KeyError("seconds of its steps")
+        raise KeyError("expected a column or an attribute seconds, found none")
     return found

@@ -11,7 +11,7 @@ from ...ground.errors import BadArgument, RunFileError
 from ...run_files import GenerateRun, GlassRun, HmcRun, MeasureRun
 from ...run_files.dynamics import DRIFTS, IntegratorLevel
 from ...run_files.loading import load_toml, validate_run
-from ...run_files.quarks import DomainWall, Hisq, Quark, StaggeredKind, TwistedMass
+from ...run_files.quark import Quark
 from ...run_files.sea import SeaQuark
 from ..mapping import least_surface_grid, spin_grid
 from ..phases import Extents, Phase, Workload, volume
