@@ -157,5 +157,5 @@ def _seconds(file: h5py.File) -> list[float]:
 
     file.visititems(collect)
     if not found:
-        raise KeyError("expected a column or an attribute seconds, found none")
+        raise KeyError("seconds of its steps")
     return found
