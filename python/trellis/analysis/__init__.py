@@ -4,6 +4,11 @@
 >>> results = analyze("measurements/", output="analysis/")          # doctest: +SKIP
 >>> results.particles["pion"].mass, results.particles["pion"].mass_error   # doctest: +SKIP
 
+Correlators of other programs come as arrays:
+
+>>> from trellis.analysis import Correlator
+>>> Correlator("pion", values, symmetry=1).fit().formatted          # doctest: +SKIP
+
 Fits are made by lsqfit and gvar, autocorrelations by pyerrors. Nothing here touches the compiled core, so
 that results can be analysed on any machine.
 """
@@ -12,6 +17,7 @@ from .autocorrelation import Autocorrelation, autocorrelation, bin_series
 from .charges.charges import ChargeOptions, ChargeResult, effective_charge, fit_charges, neutron_lifetime
 from .charges.fixed_sink import fit_fixed_sinks
 from .charges.nucleon import read_lalibe
+from .correlator import Correlator, analyze_correlators, write_correlators
 from .masses.effective_mass import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
 from .masses.models import SpectralModel
 from .masses.spectrum import fit_particle
@@ -32,6 +38,7 @@ __all__ = [
     "Autocorrelation",
     "ChargeOptions",
     "ChargeResult",
+    "Correlator",
     "FitFailed",
     "MeasurementFileError",
     "Measurements",
@@ -43,6 +50,7 @@ __all__ = [
     "Weights",
     "WindowFit",
     "analyze",
+    "analyze_correlators",
     "arccosh_effective_mass",
     "autocorrelation",
     "bin_series",
@@ -60,4 +68,5 @@ __all__ = [
     "periodic_effective_mass",
     "read_lalibe",
     "read_measurements",
+    "write_correlators",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from ..run_files.loading import validate_run
 from .charges.charge_quality import charge_notes, charge_warnings
 from .charges.nucleon import nucleon_charges
 from .masses.assemble import numbering_notes, observable_results, particle_result, plain_series, solver_result
-from .masses.correlators import Correlator, particle_correlators
+from .masses.correlators import ParticleCorrelator, particle_correlators
 from .masses.models import BackwardState
 from .masses.residual_mass import plateau_warning, residual_mass
 from .masses.spectrum import backward_state_of, fit_particle
@@ -25,6 +26,7 @@ from .masses.window_scan import ParticleFit
 from .readers.measurement_files import read_measurements
 from .records.errors import AnalysisError, FitFailed, TooFewConfigurations
 from .records.measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
+from .records.numbering import plain_numbers, stream_names
 from .records.options import AnalysisOptions
 from .records.results import ConfigurationSummary, Provenance, RatioResult, Results
 from .remarks import add_remarks
@@ -71,20 +73,33 @@ def analyze(
     """
     if not isinstance(options, AnalysisOptions):
         options = validate_run(options or {}, AnalysisOptions, "options")
+    layout = {
+        "lalibe_smearing": options.lalibe_smearing,
+        "lalibe_configuration": options.lalibe_configuration,
+        "stream": options.stream,
+    }
+    measured = read_measurements(paths, **layout)
+    beside = None if companion is None else read_measurements(companion, **layout)
+    return analyze_measurements(measured, output=output, companion=beside, title=title, options=options)
+
+
+def analyze_measurements(
+    measured: Measurements,
+    *,
+    output: Path | str | None = None,
+    companion: Measurements | None = None,
+    title: str | None = None,
+    options: AnalysisOptions,
+) -> Results:
+    """Return masses with errors of what readers have found; see :func:`analyze`."""
     factory = gv.switch_gvar()  # the gvars of the fits do not outlive this call
     try:
-        layout = {
-            "lalibe_smearing": options.lalibe_smearing,
-            "lalibe_configuration": options.lalibe_configuration,
-        }
-        measured = read_measurements(paths, **layout)
-        beside = None if companion is None else read_measurements(companion, **layout)
         if output is not None:
             _make_folder(Path(output))
         results = _analyze(measured, title, options)
-        if beside is not None:
+        if companion is not None:
             other = options.model_copy(update={"first_trajectory": None})
-            results.companion = _analyze(beside, None, other)
+            results.companion = _analyze(companion, None, other)
         results = results.with_headline()
     finally:
         gv.restore_gvar()
@@ -173,9 +188,9 @@ def _leave_out(measurements: Measurements, first: int | None) -> None:
     """Drop what comes before the trajectory `first`."""
     if first is None:
         return
-    keep = measurements.configurations >= first
+    keep = plain_numbers(measurements.configurations) >= first
     if measurements.correlators and not keep.any():
-        last = measurements.configurations.max()
+        last = plain_numbers(measurements.configurations).max()
         raise AnalysisError(
             f"first_trajectory {first}: expected configurations from there on, the last is {last}"
         )
@@ -185,10 +200,10 @@ def _leave_out(measurements: Measurements, first: int | None) -> None:
         measurements.correlators[name] = kept
     for series in (measurements.observables, measurements.work):
         for name, o in series.items():
-            after = o.trajectories >= first
+            after = plain_numbers(o.trajectories) >= first
             series[name] = ObservableSeries(name, o.trajectories[after], o.values[after])
     for name, a in measurements.arrays.items():
-        after = a.trajectories >= first
+        after = plain_numbers(a.trajectories) >= first
         measurements.arrays[name] = ArraySeries(name, a.trajectories[after], a.values[after], a.axis)
 
 
@@ -226,7 +241,7 @@ def _fit_all(
     if not measurements.correlators:
         return {}, {}
     correlators = particle_correlators(measurements, options)
-    tasks: dict[str, list[Correlator]] = {c.name: [c] for c in correlators}
+    tasks: dict[str, list[ParticleCorrelator]] = {c.name: [c] for c in correlators}
     by_name = {c.name: c for c in correlators}
     for name, members in options.simultaneous.items():
         unknown = [m for m in members if m not in by_name]
@@ -252,7 +267,7 @@ def _fit_all(
     return fits, failed
 
 
-def _other_parity(correlator: Correlator, fits: dict[str, ParticleFit]) -> BackwardState | None:
+def _other_parity(correlator: ParticleCorrelator, fits: dict[str, ParticleFit]) -> BackwardState | None:
     """Behind nucleon_negative runs the nucleon, which is lighter: its state where it was fitted too."""
     fit = fits.get(correlator.name.replace("_negative", "", 1))
     if fit is None or not correlator.has_backward_baryon:
@@ -262,7 +277,7 @@ def _other_parity(correlator: Correlator, fits: dict[str, ParticleFit]) -> Backw
 
 def _fit_one(
     name: str,
-    group: list[Correlator],
+    group: list[ParticleCorrelator],
     behind: BackwardState | None,
     measurements: Measurements,
     options: AnalysisOptions,
@@ -288,25 +303,12 @@ def _files_of(measurements: Measurements) -> str:
     return ", ".join(paths[:3]) + more
 
 
-def _simultaneous(name: str, members: list[Correlator]) -> list[Correlator]:
+def _simultaneous(name: str, members: list[ParticleCorrelator]) -> list[ParticleCorrelator]:
     if len({(c.image, c.time_extent, c.kind) for c in members}) != 1:
         seen = [(c.name, c.kind, c.image) for c in members]
         raise AnalysisError(f"{name}: simultaneous: expected one type and symmetry in time, found {seen}")
     first = members[0]
-    renamed = Correlator(
-        name,
-        first.particle,
-        first.kind,
-        first.samples,
-        first.boundary_t,
-        first.image,
-        first.members,
-        first.momentum_squared,
-        first.attributes,
-        first.notes,
-        first.flaw,
-    )
-    return [renamed, *members[1:]]
+    return [replace(first, name=name), *members[1:]]
 
 
 def _ratios(fits: dict[str, ParticleFit], options: AnalysisOptions) -> dict[str, RatioResult]:
@@ -333,13 +335,15 @@ def _fermion(measurements: Measurements) -> dict[str, object]:
 
 
 def _configurations(measurements: Measurements) -> ConfigurationSummary:
-    numbers = measurements.configurations.tolist()
+    numbers = plain_numbers(measurements.configurations).tolist()
+    names = stream_names(measurements.configurations)
     counts = {int(n) for c in measurements.correlators.values() for n in c.source_counts}
     return ConfigurationSummary(
         count=len(numbers),
-        first=numbers[0] if numbers else None,
-        last=numbers[-1] if numbers else None,
+        first=min(numbers, default=None),
+        last=max(numbers, default=None),
         numbers=numbers,
+        streams=names,
         sources_per_configuration=sorted(counts),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .records.measurements import Measurements
+from .records.numbering import number_text
 from .records.results import ParticleResult
 from .records.uncertain_errors import FEW_SAMPLES, error_of_error
 
@@ -53,8 +54,8 @@ def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:
         numbers = measurements.configurations
         k, original = copies[0], first[group[copies[0]]]
         warnings.append(
-            f"{len(copies)} configurations have the same correlators as another one, the first {numbers[k]} "
-            f"those of {numbers[original]}: copies of a file make errors too small"
+            f"{len(copies)} configurations have the same correlators as another one, the first {number_text(numbers[k])} "
+            f"those of {number_text(numbers[original])}: copies of a file make errors too small"
         )
 
 

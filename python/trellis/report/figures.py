@@ -152,9 +152,16 @@ def _band(axes: Axes, particle: ParticleResult, colour: str, start: float, end: 
 
 
 def particle_figure(name: str, results: Results) -> Figure:
-    """One particle: effective mass with the best fit (left), stability of the fits over t_min (right)."""
-    particle = results.particles[name]
-    colour, marker = colour_and_marker(name, list(results.particles))
+    """One particle, in the colour that it has among all particles of the results."""
+    return fit_figure(name, results.particles[name], colour_and_marker(name, list(results.particles)))
+
+
+def fit_figure(name: str, particle: ParticleResult, look: tuple[str, str] | None = None) -> Figure:
+    """Effective mass with the best fit (left), stability of the fits over t_min (right).
+
+    `look` is the colour and the marker; the default is that of a particle alone.
+    """
+    colour, marker = look or colour_and_marker(name, [name])
     figure = Figure(figsize=(9.2, 4.2))
     grid = figure.add_gridspec(3, 2, width_ratios=[1, 1.12], height_ratios=[3.2, 1, 1])
     _effective_mass_panel(figure.add_subplot(grid[:, 0]), name, particle, colour, marker)

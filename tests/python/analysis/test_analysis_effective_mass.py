@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from trellis.analysis import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
-from trellis.analysis.masses.correlators import Correlator, time_reflection
+from trellis.analysis.masses.correlators import ParticleCorrelator, time_reflection
 
 T = 24
 times = np.arange(T // 2 + 1)
@@ -60,7 +60,7 @@ def test_errors_follow_the_data():
 
 
 def correlator(samples, image):
-    return Correlator("x", "x", "meson", samples, "antiperiodic", image, ["x"])
+    return ParticleCorrelator("x", "x", "meson", samples, "antiperiodic", image, ["x"])
 
 
 @pytest.mark.parametrize("image", [1, -1])
@@ -76,7 +76,7 @@ def test_folding_keeps_a_symmetric_correlator_and_averages_noise(image):
 
 def test_time_reversal_of_a_baryon_is_an_involution():
     samples = 1.0 + np.random.default_rng(1).random((3, 8))
-    baryon = Correlator("n", "n", "baryon", samples, "antiperiodic", 0, ["n"])
+    baryon = ParticleCorrelator("n", "n", "baryon", samples, "antiperiodic", 0, ["n"])
     partner = baryon.reversed_in_time("p")
     np.testing.assert_array_equal(partner.samples[:, 1], samples[:, 7])
     np.testing.assert_array_equal(partner.reversed_in_time("n").samples, samples)

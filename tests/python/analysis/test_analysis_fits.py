@@ -16,7 +16,7 @@ from trellis.analysis import (
     model_average,
     model_weights,
 )
-from trellis.analysis.masses.correlators import Correlator
+from trellis.analysis.masses.correlators import ParticleCorrelator
 from trellis.analysis.masses.models import BackwardState
 from trellis.analysis.masses.window_fit import chi2_scale, small_sample_correction
 from trellis.analysis.statistics.weights import covariance_of_mean, samples_needed, shrinkage_intensity
@@ -32,7 +32,7 @@ NUCLEON = SyntheticParticle(
 
 def correlator(particle, samples, name="x"):
     kind = "baryon" if particle.image == 0 else "meson"
-    return Correlator(name, name, kind, samples, "antiperiodic", particle.image, [name])
+    return ParticleCorrelator(name, name, kind, samples, "antiperiodic", particle.image, [name])
 
 
 def draw(particle, count, rng, **more):
@@ -294,7 +294,7 @@ def test_staggered_partners_are_fitted_with_their_sign():
         rng = np.random.default_rng(seed)
         noise = 0.02 * rng.standard_normal((120, extent)) @ (0.5 ** np.abs(np.subtract.outer(times, times)))
         samples = exact + (noise + np.roll(noise[:, ::-1], 1, axis=1)) * wave(0.5)
-        data = Correlator("rho", "rho", "meson", samples, "antiperiodic", 1, ["rho"])
+        data = ParticleCorrelator("rho", "rho", "meson", samples, "antiperiodic", 1, ["rho"])
         assert not data.alternates
         data.attributes = {"partner": "gamma_y gamma_z"}
         assert data.alternates
@@ -319,7 +319,7 @@ def test_a_channel_without_a_partner_may_be_fitted_with_one_that_has_one():
         attributes = {"partner": partner} if partner else {}
         name = f"pion_{len(data)}"
         data.append(
-            Correlator(name, "pion", "meson", samples, "antiperiodic", 1, [name], attributes=attributes)
+            ParticleCorrelator(name, "pion", "meson", samples, "antiperiodic", 1, [name], attributes=attributes)
         )
     fit = fit_particle(data, np.arange(120), AnalysisOptions(max_states=1))
     assert abs(fit.average.mean - 0.6) < 4 * fit.average.error < 0.02

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records.measurements import Measurements
+from ..records.numbering import has_streams, plain_numbers, same_numbers
 from ..records.options import AnalysisOptions
 from ..records.record import Series
 from ..records.results import AutocorrelationResult, FitResult, ParticleResult, SolverResult
@@ -18,7 +19,7 @@ from ..statistics.autocorrelation import (
     numbering_note,
 )
 from ..statistics.weights import covariance_of_mean
-from .correlators import Correlator
+from .correlators import ParticleCorrelator
 from .effective_mass import log_effective_mass, periodic_effective_mass
 from .models import ALTERNATING_PRIOR_WIDTHS, GROUND_STATE_PRIOR_WIDTH
 from .window_scan import ParticleFit, ScannedFit, alternate
@@ -39,14 +40,14 @@ def series(x: NDArray, value: NDArray, error: NDArray) -> Series:
     return Series(x=[float(v) for v in x], value=clean[0], error=clean[1])
 
 
-def mean_series(correlator: Correlator, inflation: float = 1.0) -> Series:
+def mean_series(correlator: ParticleCorrelator, inflation: float = 1.0) -> Series:
     """Mean correlator, unfolded, at t = 0 ... T - 1."""
     samples = correlator.samples
     error = np.sqrt(inflation / len(samples)) * samples.std(axis=0, ddof=1)
     return series(np.arange(correlator.time_extent), samples.mean(axis=0), error)
 
 
-def effective_mass_series(correlator: Correlator, inflation: float = 1.0) -> Series:
+def effective_mass_series(correlator: ParticleCorrelator, inflation: float = 1.0) -> Series:
     """Return the effective mass at t + 1/2 with the error from the covariance of the two time slices."""
     samples = correlator.fit_samples()
     scale = np.abs(samples.mean(axis=0)).max()
@@ -174,7 +175,8 @@ def plain_series(measurements: Measurements) -> dict[str, Series]:
 def _thinned(trajectories: NDArray, values: NDArray) -> Series:
     """Return at most SERIES_LENGTH points of a series."""
     stride = -(-len(values) // SERIES_LENGTH)
-    return series(trajectories[::stride], np.asarray(values)[::stride], np.zeros(len(values))[::stride])
+    numbers = plain_numbers(trajectories)
+    return series(numbers[::stride], np.asarray(values)[::stride], np.zeros(len(values))[::stride])
 
 
 def observable_results(
@@ -250,7 +252,7 @@ def numbering_notes(measurements: Measurements, bin_size: int) -> list[str]:
     for name, used in numbers_of.items():
         if is_timing(name):
             continue
-        same = next((names for names, other in sets if np.array_equal(other, used)), None)
+        same = next((names for names, other in sets if same_numbers(other, used)), None)
         if same is None:
             sets.append(([name], used))
         else:
@@ -265,7 +267,7 @@ def numbering_notes(measurements: Measurements, bin_size: int) -> list[str]:
 def _warn_of_drift(name: str, values: NDArray, trajectories: NDArray, warnings: list[str]) -> None:
     """A first fifth that is far from the second half means that thermalisation was not left out."""
     n = len(values)
-    if n < 50 or name in _HEAVY_TAILS:
+    if n < 50 or name in _HEAVY_TAILS or has_streams(trajectories):
         return
     early, late = values[: n // 5], values[n // 2 :]
     reference = autocorrelation(name, late, trajectories[n // 2 :])

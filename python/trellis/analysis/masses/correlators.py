@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ _POLARISATION = re.compile(r"^(?P<stem>.+)_[xyz]$")
 
 
 @dataclass
-class Correlator:
+class ParticleCorrelator:
     """This is a real correlator of one particle at one |n|^2 on all configurations.
 
     Attributes
@@ -83,22 +83,11 @@ class Correlator:
         forward[:, 1:] = 0.5 * (forward[:, 1:] + self.image * backward)
         return forward
 
-    def reversed_in_time(self, name: str) -> Correlator:
+    def reversed_in_time(self, name: str) -> ParticleCorrelator:
         """Return C(T - t), made positive: the parity partner of a baryon."""
         samples = np.roll(self.samples[:, ::-1], 1, axis=1)
         sign = 1.0 if samples[:, 1:3].mean() > 0 else -1.0
-        return Correlator(
-            name,
-            name,
-            self.kind,
-            sign * samples,
-            self.boundary_t,
-            self.image,
-            self.members,
-            self.momentum_squared,
-            self.attributes,
-            flaw=self.flaw,
-        )
+        return replace(self, name=name, particle=name, samples=sign * samples, notes=[])
 
     def fit_samples(self) -> NDArray:
         """Return the samples for fits: folded where time reflection is a symmetry, else forward in time."""
@@ -140,6 +129,8 @@ def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> int:
         )
     if data.attributes["type"] != "meson" or boundary == "dirichlet":
         return 0
+    if "time_symmetry" in data.attributes:
+        return _said_symmetry(data)
     mean = values.mean(axis=0)
     odd, even = mean[1:] - mean[:0:-1], mean[1:] + mean[:0:-1]
     seen = 1 if np.abs(even).sum() >= np.abs(odd).sum() else -1
@@ -153,6 +144,14 @@ def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> int:
             f"{data.name}: the data look {seen:+d} in time, the gammas say {expected:+d}: that is used"
         )
     return expected
+
+
+def _said_symmetry(data: CorrelatorData) -> int:
+    """Return the symmetry in time that the correlator's own attribute says."""
+    said = data.attributes["time_symmetry"]
+    if said not in (-1, 0, 1):
+        raise AnalysisError(f"{data.name}: time_symmetry: expected +1, -1 or 0, found {said!r}")
+    return int(said)
 
 
 def _real_part(data: CorrelatorData, values: NDArray, notes: list[str]) -> NDArray:
@@ -196,7 +195,7 @@ def _groups(measurements: Measurements, options: AnalysisOptions) -> dict[str, l
     return result
 
 
-def particle_correlators(measurements: Measurements, options: AnalysisOptions) -> list[Correlator]:
+def particle_correlators(measurements: Measurements, options: AnalysisOptions) -> list[ParticleCorrelator]:
     """Return all correlators to analyse: averaged over polarisations and equal |n|^2, real, positive.
 
     Without `options.particles`, datasets that carry no attribute `particle` are left out.
@@ -231,7 +230,7 @@ def particle_correlators(measurements: Measurements, options: AnalysisOptions) -
     return result
 
 
-def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -> Correlator:
+def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -> ParticleCorrelator:
     kinds = {d.attributes["type"] for d in data}
     if kinds not in ({"meson"}, {"baryon"}):
         raise AnalysisError(
@@ -249,7 +248,7 @@ def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -
         notes.append(f"{name}: multiplied by -1")
         samples = -samples
     label = name if squared == 0 else f"{name}_p{squared}"
-    return Correlator(
+    return ParticleCorrelator(
         name=label,
         particle=particle,
         kind=data[0].attributes["type"],

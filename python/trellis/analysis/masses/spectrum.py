@@ -9,7 +9,7 @@ from ..records.errors import FitFailed, TooFewConfigurations
 from ..records.options import AnalysisOptions
 from ..statistics.autocorrelation import Autocorrelation, bin_series
 from ..statistics.weights import Weights, make_weights
-from .correlators import Correlator
+from .correlators import ParticleCorrelator
 from .models import BackwardState
 from .time_symmetry import check_time_symmetry
 from .usable_times import last_time, require_variation
@@ -18,7 +18,7 @@ from .window_scan import ParticleFit, alternate, fit_one_window, scan_and_averag
 
 
 def fit_particle(
-    correlators: list[Correlator],
+    correlators: list[ParticleCorrelator],
     configurations: NDArray,
     options: AnalysisOptions,
     behind: BackwardState | None = None,
@@ -104,7 +104,7 @@ def _partner_in_words(fit: WindowFit) -> str:
     return f"state of the opposite parity, sign (-1)^t: energy {energy:.4f} +- {energy * variance**0.5:.4f}"
 
 
-def _normalisation(data: NDArray, correlator: Correlator) -> float:
+def _normalisation(data: NDArray, correlator: ParticleCorrelator) -> float:
     """|C(1)|, so that fits see numbers of order one."""
     value = abs(float(data[:, 1].mean()))
     if value == 0.0:
@@ -159,7 +159,7 @@ def _jackknife(
     return float(np.sqrt((n - 1) / n * (deviations**2).sum() * result.inflation))
 
 
-def backward_state_of(fit: ParticleFit, partner: Correlator) -> BackwardState:
+def backward_state_of(fit: ParticleFit, partner: ParticleCorrelator) -> BackwardState:
     """The ground state of `fit`, as it appears at the far end of `partner`, its correlator reversed in time.
 
     The forward fit gives A e^{-m t}; in the reversed correlator it is +-A e^{-m (T - t)}.

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..records.errors import FitFailed
 from ..records.options import AnalysisOptions
-from .correlators import Correlator
+from .correlators import ParticleCorrelator
 
 #: A window ends before the image from behind exceeds this fraction of the error.
 IMAGE_LIMIT = 0.25
@@ -15,7 +15,7 @@ IMAGE_LIMIT = 0.25
 _SAME = 1e-12
 
 
-def require_variation(data: NDArray, correlator: Correlator, last: int, options: AnalysisOptions) -> None:
+def require_variation(data: NDArray, correlator: ParticleCorrelator, last: int, options: AnalysisOptions) -> None:
     """Errors come from differences between configurations: copies of a few have none of their own."""
     if last < 2:  # too short for a fit, whatever it does
         return
@@ -42,7 +42,7 @@ def require_variation(data: NDArray, correlator: Correlator, last: int, options:
         )
 
 
-def time_limit(correlator: Correlator) -> int:
+def time_limit(correlator: ParticleCorrelator) -> int:
     """The last time slice that fits can use, however good the data are."""
     extent = correlator.time_extent
     if correlator.image:
@@ -51,7 +51,7 @@ def time_limit(correlator: Correlator) -> int:
 
 
 def last_time(
-    data: NDArray, correlator: Correlator, options: AnalysisOptions, avoid_image: bool, notes: list[str]
+    data: NDArray, correlator: ParticleCorrelator, options: AnalysisOptions, avoid_image: bool, notes: list[str]
 ) -> int:
     """Last time slice of the fits: given, or where noise or (if to be avoided) the image takes over."""
     limit = time_limit(correlator)

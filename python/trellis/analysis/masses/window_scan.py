@@ -12,7 +12,7 @@ from ..records.options import AnalysisOptions
 from ..statistics.autocorrelation import Autocorrelation, autocorrelation
 from ..statistics.averaging import ModelAverage, model_average
 from ..statistics.weights import Weights, make_weights, samples_needed
-from .correlators import Correlator
+from .correlators import ParticleCorrelator
 from .models import BackwardState, SpectralModel
 from .spectrum_start import window_masses
 from .usable_times import time_limit
@@ -42,7 +42,7 @@ class ParticleFit:
         The fits saw each correlator divided by this.
     """
 
-    correlators: list[Correlator]
+    correlators: list[ParticleCorrelator]
     configurations: NDArray
     bin_size: int
     scan: list[ScannedFit]
@@ -60,7 +60,7 @@ class ParticleFit:
         return self.scan[int(np.argmax(self.average.weights))]
 
 
-def alternate(correlators: list[Correlator]) -> bool:
+def alternate(correlators: list[ParticleCorrelator]) -> bool:
     """Return True if one of the correlators has states of the opposite parity with the sign (-1)^t."""
     return any(correlator.alternates for correlator in correlators)
 
@@ -98,7 +98,7 @@ def _weights_kind(asked: str, data_count: int, samples: float, name: str, notes:
 
 def scan_and_average(
     data: list[NDArray],
-    correlators: list[Correlator],
+    correlators: list[ParticleCorrelator],
     numbers: NDArray,
     t_last: list[int],
     options: AnalysisOptions,
@@ -171,7 +171,7 @@ def fit_one_window(
     states: int,
     windows: list[NDArray],
     weights: Weights,
-    correlators: list[Correlator],
+    correlators: list[ParticleCorrelator],
     options: AnalysisOptions,
     behind: BackwardState | None,
 ) -> WindowFit | None:

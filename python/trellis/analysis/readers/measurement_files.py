@@ -22,6 +22,7 @@ from ..records.errors import AnalysisError, MeasurementFileError
 from ..records.measurements import CorrelatorData, InputFile, Measurements
 from .lalibe import LalibeCorrelator, by_configuration, is_lalibe, read_lalibe_file
 from .merging import merge
+from .numbers_of_files import numbers_with_streams, source_counts_of
 from .root_attributes import check_root, numbers_of, plain, text_of, whole_numbers
 from .series_readers import read_observables, read_stream, refuse_not_finite
 
@@ -44,6 +45,7 @@ def read_measurements(
     *,
     lalibe_smearing: str | None = None,
     lalibe_configuration: str | None = None,
+    stream: str | None = None,
 ) -> Measurements:
     """Read measurement and gauge stream files, or lalibe's (lalibe.py).
 
@@ -57,6 +59,9 @@ def read_measurements(
     lalibe_configuration
         Regular expression that finds the configuration's number in FOLDER/NAME of lalibe's files; default:
         the number that differs from file to file.
+    stream
+        Regular expression with one group that finds the name of the stream in the path of a file, where files
+        do not say it themselves (/streams).
 
     Raises
     ------
@@ -65,7 +70,7 @@ def read_measurements(
     AnalysisError
         There is nothing to read.
     """
-    reader = _Reader(lalibe_smearing, lalibe_configuration)
+    reader = _Reader(lalibe_smearing, lalibe_configuration, stream)
     collected = collect_files(paths)
     for path, chosen_by_name in collected:
         reader.read(path, chosen_by_name)
@@ -110,13 +115,16 @@ def _files_in(folder: Path) -> list[Path]:
 class _Reader:
     """File after file into one set of configurations."""
 
-    def __init__(self, lalibe_smearing: str | None, lalibe_configuration: str | None) -> None:
+    def __init__(
+        self, lalibe_smearing: str | None, lalibe_configuration: str | None, stream: str | None
+    ) -> None:
         self.result = Measurements()
         self.parts: list[Part] = []
         self.run_files: set[str | None] = set()  #: texts of those that measured the parts
         self.lalibe: dict[Path, dict[str, LalibeCorrelator]] = {}
         self.lalibe_smearing = lalibe_smearing
         self.lalibe_configuration = lalibe_configuration
+        self.stream = stream
         self.skipped: dict[str, list[str]] = {}  #: kind -> names
 
     def read(self, path: Path, chosen_by_name: bool) -> None:
@@ -160,7 +168,7 @@ class _Reader:
         """Return the number of configurations in it."""
         if kind == MEASUREMENT:
             self.run_files.add(text_of(file.attrs.get("run_file")))
-            return _read_measurement(path, file, self.result, self.parts)
+            return _read_measurement(path, file, self.result, self.parts, self.stream)
         if kind == GAUGE_STREAM:
             return read_stream(path, file, self.result)
         self.lalibe[path], left_out = read_lalibe_file(path, file, self.lalibe_smearing)
@@ -205,7 +213,9 @@ def _add_lalibe(
         parts.append((path, np.array([number]), data))
 
 
-def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: list[Part]) -> int:
+def _read_measurement(
+    path: Path, file: h5py.File, result: Measurements, parts: list[Part], stream: str | None
+) -> int:
     lattice = check_root(path, file, result)
     if "configurations" not in file:
         raise MeasurementFileError(path, "/configurations", expected="int64[n]", found="nothing")
@@ -214,6 +224,7 @@ def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: 
         found = list(stored.shape or []) if isinstance(stored, h5py.Dataset) else "a group"
         raise MeasurementFileError(path, "/configurations", expected="int64[n], n at least 1", found=found)
     numbers = np.atleast_1d(whole_numbers(path, "/configurations", numbers_of(path, stored), "int64[n]"))
+    numbers = numbers_with_streams(path, file, numbers, stream)
     group = file.get("correlators")
     has_observables = isinstance(file.get("observables"), h5py.Group)
     if "correlators" not in file and "condensates" in file:
@@ -262,13 +273,13 @@ def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_e
     if len(momenta) != dataset.shape[2]:
         expected = f"{dataset.shape[2]} momenta as in the dataset"
         raise MeasurementFileError(path, what, expected=expected, found=len(momenta))
+    counts = source_counts_of(path, where, attributes, len(numbers), dataset.shape[1])
     values = numbers_of(path, dataset).astype(np.complex128)
     if dataset.shape[1] == 0:
         raise MeasurementFileError(
             path, f"shape of {where}", expected="at least one source", found=list(dataset.shape)
         )
     refuse_not_finite(path, where, values, numbers)
-    counts = np.full(len(numbers), dataset.shape[1])
     return CorrelatorData(where.rsplit("/", 1)[-1], values.mean(axis=1), momenta, counts, attributes)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...run_files.earlier import quark_type, translate_record
 from ..records.errors import MeasurementFileError
 from ..records.measurements import CorrelatorData, Measurements
+from ..records.numbering import has_streams
 
 #: Attributes of a correlator that have to agree in all files.
 _IDENTITY = (
@@ -48,11 +49,13 @@ def merge(parts: list, result: Measurements) -> None:
         return
     _require_one_physics(result)
     first_path, _, reference = parts[0]
-    owner: dict[int, Path] = {}
+    owner: dict[int | tuple[str, int], Path] = {}
+    _require_same_naming(parts)
     for path, numbers, data in parts:
         for number in numbers.tolist():
             if number in owner:
-                found = f"configuration {number} again (also in {owner[number]})"
+                said = number if isinstance(number, int) else f"{number[1]} of stream {number[0]}"
+                found = f"configuration {said} again (also in {owner[number]})"
                 raise MeasurementFileError(path, "/configurations", expected="each number once", found=found)
             owner[number] = path
         if data.keys() != reference.keys():
@@ -70,6 +73,14 @@ def merge(parts: list, result: Measurements) -> None:
     versions = {f.attributes.get("trellis_version") for f in result.files}
     if len(versions) > 1:
         result.notes.append(f"files of several versions of trellis: {sorted(map(str, versions))}")
+
+
+def _require_same_naming(parts: list) -> None:
+    """Files that say their stream and files that do not cannot be told apart."""
+    named = {has_streams(numbers): path for path, numbers, _ in parts}
+    if len(named) > 1:
+        expected = f"the name of its stream (/streams, or the option stream), as in {named[True]}"
+        raise MeasurementFileError(named[False], "/configurations", expected=expected, found="none")
 
 
 def _require_one_physics(result: Measurements) -> None:

@@ -19,10 +19,14 @@ _WAY_ON = (
 
 
 def check_root(path: Path, file: h5py.File, result: Measurements) -> tuple[int, int, int, int]:
-    """Compare lattice, beta and conventions with the files before; remember the run file."""
+    """Compare lattice, beta and conventions with the files before; remember the run file.
+
+    [0, 0, 0, T] is a lattice whose spatial extents nobody said.
+    """
     stored = file.attrs.get("lattice", [])
     lattice = whole_numbers(path, "root attribute lattice", stored, "[Lx, Ly, Lz, Lt]").ravel()
-    if lattice.shape != (4,) or np.any(lattice < 1):
+    is_unknown_in_space = lattice.shape == (4,) and not lattice[:3].any() and lattice[3] > 0
+    if lattice.shape != (4,) or (np.any(lattice < 1) and not is_unknown_in_space):
         raise MeasurementFileError(
             path, "root attribute lattice", expected="[Lx, Ly, Lz, Lt]", found=lattice.tolist()
         )

@@ -9,8 +9,9 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..records.errors import MeasurementFileError
+from ..records.errors import AnalysisError, MeasurementFileError
 from ..records.measurements import ArraySeries, Measurements, ObservableSeries
+from ..records.numbering import has_streams
 from .root_attributes import check_root, numbers_of, text_of
 
 
@@ -141,6 +142,11 @@ def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measureme
 
 def _add_series(known: dict[str, ObservableSeries], name: str, numbers: NDArray, values: NDArray) -> None:
     if name in known:
+        if has_streams(known[name].trajectories) != has_streams(numbers):
+            raise AnalysisError(
+                f"{name}: expected series that all say their stream, or none, found both; analyse the streams "
+                "one by one"
+            )
         numbers = np.concatenate([known[name].trajectories, numbers])
         values = np.concatenate([known[name].values, values])
     numbers, first = np.unique(numbers, return_index=True)

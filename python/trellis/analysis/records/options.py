@@ -91,6 +91,13 @@ class AnalysisOptions(BaseModel):
         'FOLDER/NAME of files of lalibe\'s layout, as "_a_([0-9]+)_" does. By default it is the number that '
         "differs between files.",
     )
+    stream: str | None = Field(
+        default=None,
+        description="This regular expression has one group, which finds the name of the stream in the path of "
+        'a file, as "/stream_([a-z])/" does, where an ensemble has several streams. Streams may have the same '
+        "numbers of configurations. By default a file says itself which streams it has (/streams), or there "
+        "is one.",
+    )
     ratios: list[Annotated[tuple[str, str], Field(strict=False)]] = Field(
         default=[("pion", "rho"), ("nucleon", "rho")],
         description="These ratios of masses are formed where both masses exist.",

@@ -156,12 +156,16 @@ class Provenance(Record):
 
 
 class ConfigurationSummary(Record):
-    """These are the configurations of the correlators."""
+    """These are the configurations of the correlators.
+
+    streams: the stream of each number, empty where there is one stream without a name.
+    """
 
     count: int
     first: int | None
     last: int | None
     numbers: list[int]
+    streams: list[str] = Field(default_factory=list)
     sources_per_configuration: list[int]
 
 

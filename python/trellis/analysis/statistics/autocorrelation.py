@@ -5,6 +5,9 @@ Every error of a mean that analysis and reports give comes from :func:`gamma_met
 work where the numbers of the measurements are regular. It takes every separation for one that all
 measurements have: where a fifth of them is there, at random, its error is up to 2 times too large. Irregular
 numbers therefore go to :mod:`trellis.analysis.statistics.separations`, which sums over the pairs that exist.
+
+Several streams of one ensemble (records/numbering.py) are replicas of pyerrors. They have one mean, in which
+every measurement counts the same, and deviations are those from it.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 import pyerrors
 from numpy.typing import NDArray
 
+from ..records.numbering import has_streams, number_text, numbers_in_streams, plain_numbers, streams_of
 from .separations import separation_sums, typical_spacing
 
 #: pyerrors needs this many.
@@ -86,7 +90,7 @@ def autocorrelation(name: str, values: NDArray, trajectories: NDArray) -> Autoco
     Parameters
     ----------
     values, trajectories
-        Same length. Trajectories are integers and ascend; they need not be regular.
+        Same length. Trajectories are integers and ascend in each stream; they need not be regular.
 
     Raises
     ------
@@ -104,22 +108,36 @@ def _checked_numbers(name: str, trajectories: NDArray, count: int) -> NDArray:
     numbers = np.asarray(trajectories)
     if numbers.shape != (count,):
         raise ValueError(f"{name}: expected {count} trajectory numbers, one a value, found {numbers.shape}")
-    whole = numbers.astype(np.int64)
-    if np.any(whole != numbers):
+    whole = numbers if has_streams(numbers) else numbers.astype(np.int64)
+    if not has_streams(numbers) and np.any(whole != numbers):
         raise ValueError(f"{name}: expected trajectory numbers that are integers, found {numbers}")
-    falls = np.flatnonzero(np.diff(whole) <= 0)
-    if len(falls):
-        k = int(falls[0])
-        raise ValueError(
-            f"{name}: expected trajectory numbers that ascend, found {whole[k + 1]} after {whole[k]}; sort "
-            "the measurements and give each number once"
-        )
+    for _, places, own in streams_of(whole):
+        falls = np.flatnonzero(np.diff(own) <= 0)
+        if len(falls):
+            k, after = places[falls[0]], places[falls[0] + 1]
+            raise ValueError(
+                f"{name}: expected trajectory numbers that ascend, found {number_text(whole[after])} after "
+                f"{number_text(whole[k])}; sort the measurements and give each number once"
+            )
     return whole
 
 
 def observable_of(values: NDArray, numbers: NDArray, name: str = _ENSEMBLE) -> pyerrors.Obs:
-    """The mean of a series as pyerrors has it, for functions of several means."""
-    return pyerrors.Obs([np.asarray(values, dtype=float)], [name], idl=[np.asarray(numbers).tolist()])
+    """The mean of a series as pyerrors has it, for functions of several means.
+
+    Streams are replicas. pyerrors takes deviations of each replica from its own mean, which makes errors of
+    short streams too small; these are from the mean of all, as in Wolff's equation (4) and following.
+    """
+    values, numbers = np.asarray(values, dtype=float), np.asarray(numbers)
+    if not has_streams(numbers):
+        return pyerrors.Obs([values], [name], idl=[numbers.tolist()])
+    mean, parts = float(values.mean()), streams_of(numbers)
+    names = [f"{name}|{stream}" for stream, _, _ in parts]
+    deviations = [values[places] - mean for _, places, _ in parts]
+    numbered = [own.tolist() for _, _, own in parts]
+    observable = pyerrors.Obs(deviations, names, idl=numbered, means=[mean] * len(parts))
+    observable._value = mean  # pyerrors has no other way to be told
+    return observable
 
 
 def gamma_method(name: str, observable: pyerrors.Obs, deviation: float | None = None) -> Autocorrelation:
@@ -132,15 +150,15 @@ def gamma_method(name: str, observable: pyerrors.Obs, deviation: float | None = 
     deviation
         Standard deviation of one measurement; default: from the fluctuations.
     """
-    (key,) = observable.idl
-    deltas, numbers = observable.deltas[key], np.asarray(observable.idl[key], dtype=np.int64)
+    (key,) = observable.mc_names
+    deltas, numbers = _deviations(observable)
     count = len(deltas)
     deviation = float(np.std(deltas, ddof=1)) if deviation is None else deviation
     if is_regular(numbers):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             observable.gamma_method(S=2.0)
-        spacing = int(numbers[1] - numbers[0])
+        spacing = typical_spacing(numbers)
         window, tau, tau_error = (
             found[key] for found in (observable.e_windowsize, observable.e_tauint, observable.e_dtauint)
         )
@@ -169,9 +187,22 @@ def gamma_method(name: str, observable: pyerrors.Obs, deviation: float | None = 
     )
 
 
+def _deviations(observable: pyerrors.Obs) -> tuple[NDArray, NDArray]:
+    """Return the deviations of all replicas, and their numbers."""
+    if len(observable.names) == 1 and "|" not in observable.names[0]:
+        (name,) = observable.names
+        return observable.deltas[name], np.asarray(observable.idl[name], dtype=np.int64)
+    numbers = [np.asarray(observable.idl[name], dtype=np.int64) for name in observable.names]
+    labels = [
+        name.partition("|")[2] for name, own in zip(observable.names, numbers, strict=True) for _ in own
+    ]
+    deltas = np.concatenate([observable.deltas[name] for name in observable.names])
+    return deltas, numbers_in_streams(labels, np.concatenate(numbers))
+
+
 def is_regular(numbers: NDArray) -> bool:
-    """Neighbouring numbers are one step apart everywhere."""
-    steps = np.diff(numbers)
+    """Neighbouring numbers are one step apart everywhere, the same in all streams."""
+    steps = np.concatenate([np.diff(own) for _, _, own in streams_of(np.asarray(numbers))])
     return len(steps) == 0 or bool(np.all(steps == steps[0]))
 
 
@@ -180,9 +211,10 @@ def numbering_note(what: str, numbers: NDArray) -> str | None:
     numbers = np.asarray(numbers)
     if len(numbers) < MINIMUM_SAMPLES or is_regular(numbers):
         return None
-    steps = np.diff(numbers)
+    steps = np.concatenate([np.diff(own) for _, _, own in streams_of(numbers)])
+    plain = plain_numbers(numbers)
     return (
-        f"{what}: {len(numbers)} numbers from {numbers[0]} to {numbers[-1]} are irregular (steps of "
+        f"{what}: {len(numbers)} numbers from {plain.min()} to {plain.max()} are irregular (steps of "
         f"{steps.min()} to {steps.max()}): autocorrelations are summed over the separations that pairs of "
         f"them have, and tau_int is in units of {typical_spacing(numbers)} trajectories"
     )
@@ -201,6 +233,8 @@ def error_factor(
 def bin_series(values: NDArray, trajectories: NDArray, size: int) -> tuple[NDArray, NDArray]:
     """Means of `size` successive entries along the first axis; a remainder at the beginning is dropped.
 
+    A bin has measurements of one stream.
+
     Returns
     -------
     values, trajectories
@@ -208,8 +242,10 @@ def bin_series(values: NDArray, trajectories: NDArray, size: int) -> tuple[NDArr
     """
     if size == 1:
         return values, trajectories
-    bins = len(values) // size
-    kept = values[len(values) - bins * size :]
-    return kept.reshape(bins, size, *values.shape[1:]).mean(axis=1), trajectories[
-        len(values) - bins * size :
-    ][size - 1 :: size]
+    means, last = [], []
+    for _, places, _ in streams_of(trajectories):
+        bins = len(places) // size
+        kept = places[len(places) - bins * size :]
+        means.append(values[kept].reshape(bins, size, *values.shape[1:]).mean(axis=1))
+        last.append(trajectories[kept][size - 1 :: size])
+    return np.concatenate(means), np.concatenate(last)

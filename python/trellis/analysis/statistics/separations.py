@@ -17,6 +17,9 @@ deviations from the sample's own mean make every product too small by the varian
 measurements lie more densely in one part than in another, the products that count most are too small by more
 (_unevenness): rho, and with it the end of the sums, is corrected for what is missing beyond that. For a
 regular chain every formula is the one of pyerrors.
+
+Several streams of one ensemble have one mean, and only pairs of one stream are summed: the streams lie one
+behind the other, further apart than any window reaches.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..records.numbering import streams_of
 
 #: A step, or a separation, is common where one in so many measurements has it.
 _COMMON = 20
@@ -91,9 +96,11 @@ def typical_spacing(numbers: NDArray) -> int:
     Parameters
     ----------
     numbers
-        int, ascending, shape [measurement], at least two.
+        int, ascending, shape [measurement], at least two; or those of several streams.
     """
-    steps = np.diff(numbers)
+    parts = [own for _, _, own in streams_of(numbers)]
+    numbers = _one_behind_the_other(parts)
+    steps = np.concatenate([np.diff(own) for own in parts])
     values, counts = np.unique(steps, return_counts=True)
     if len(values) == 1:
         return int(values[0])
@@ -103,14 +110,27 @@ def typical_spacing(numbers: NDArray) -> int:
     return next((c for c in candidates if _fills_bins(numbers, c, reach)), candidates[-1])
 
 
+def _one_behind_the_other(parts: list[NDArray]) -> NDArray:
+    """Return the numbers of streams from 0 on, with a hole as long as the longest of them behind each."""
+    if len(parts) == 1:
+        return parts[0] - parts[0][0]
+    hole = max(int(own[-1] - own[0]) for own in parts) + 1
+    placed, start = [], 0
+    for own in parts:
+        placed.append(own - own[0] + start)
+        start = int(placed[-1][-1]) + hole
+    return np.concatenate(placed)
+
+
 class _Bins:
     """Sums over bins, as many as have been asked for."""
 
-    def __init__(self, deviations: NDArray, numbers: NDArray, spacing: int) -> None:
-        self.deviations, self.numbers, self.spacing = deviations, numbers, spacing
-        self.count = len(numbers)
-        self.length = float(numbers[-1] - numbers[0]) / spacing + 1
-        self.last = max(2, min(int(self.length) // 2, self.count)) - 1
+    def __init__(self, deviations: NDArray, parts: list[NDArray], spacing: int) -> None:
+        self.deviations, self.spacing = deviations, spacing
+        self.numbers = _one_behind_the_other(parts)
+        self.count = len(self.numbers)
+        self.lengths = np.array([float(own[-1] - own[0]) / spacing + 1 for own in parts])
+        self.last = max(2, min(int(self.lengths.max()) // 2, self.count)) - 1
         self.gamma = float(deviations @ deviations) / self.count
         self.products, self.pairs = np.zeros(0), np.zeros(0)
         self.missing = 0.0  # of rho, for uneven numbers
@@ -123,7 +143,8 @@ class _Bins:
             last = min(first + _CHUNK - 1, self.last)
             products, pairs = _pairs(self.numbers, self.deviations, _edges(first, last, self.spacing))
             # ends of the chain have fewer neighbours, whatever is missing
-            inside = 1 - np.arange(first, last + 1) / self.length
+            separations = np.arange(first, last + 1)[:, None]
+            inside = 1 - np.minimum(separations, self.lengths).sum(axis=1) / self.lengths.sum()
             self.products = np.concatenate([self.products, products / inside])
             self.pairs = np.concatenate([self.pairs, pairs / inside])
 
@@ -174,18 +195,22 @@ def _window(bins: _Bins, S: float) -> int:
         to = len(bins.pairs)
 
 
-def _unevenness(numbers: NDArray, reach: int, spacing: int) -> float:
+def _unevenness(parts: list[NDArray], reach: int, spacing: int) -> float:
     """Products of pairs lack this on the average, in units of the variance v of the mean: 1 for even numbers.
 
     The deviation at i is correlated with the mean by c_i = v d_i, where d_i is the density of measurements up
     to `reach` away from i, in units of its mean. A product lacks c_i + c_j - v, and i is in d_i times as many
     pairs: v (2 <d^2> - 1) on the average.
     """
-    upper = numbers + np.minimum(reach, np.iinfo(np.int64).max - numbers)
-    lower = numbers - reach
-    count = np.searchsorted(numbers, upper, side="right") - np.searchsorted(numbers, lower)
-    length = np.minimum(upper, numbers[-1]) - np.maximum(lower, numbers[0])
-    density = count / (length.astype(float) + spacing)
+    densities = []
+    for own in parts:
+        numbers = own - own[0]
+        upper = numbers + np.minimum(reach, np.iinfo(np.int64).max - numbers)
+        lower = numbers - reach
+        count = np.searchsorted(numbers, upper, side="right") - np.searchsorted(numbers, lower)
+        length = np.minimum(upper, numbers[-1]) - np.maximum(lower, numbers[0])
+        densities.append(count / (length.astype(float) + spacing))
+    density = np.concatenate(densities)
     return float(2 * np.mean(density**2) / np.mean(density) ** 2 - 1)
 
 
@@ -207,12 +232,13 @@ def separation_sums(deviations: NDArray, numbers: NDArray, S: float = 2.0) -> Se
     deviations
         Of a real series from its mean, shape [measurement].
     numbers
-        int, ascending, same shape.
+        int, ascending, same shape; or those of several streams (records/numbering.py), one stream behind the
+        other.
     S
         Wolff's: how many times the exponential autocorrelation time is longer than tau_int.
     """
-    numbers = numbers - numbers[0]
-    bins = _Bins(np.asarray(deviations, dtype=float), numbers, typical_spacing(numbers))
+    parts = [own for _, _, own in streams_of(numbers)]
+    bins = _Bins(np.asarray(deviations, dtype=float), parts, typical_spacing(numbers))
     if bins.gamma < 10 * np.finfo(float).tiny:
         return SeparationSums(bins.spacing, 1.0, 0.0, 0.0, 0.5, 0.0, 0, np.ones(1), np.zeros(1))
     N = bins.count
@@ -224,7 +250,7 @@ def separation_sums(deviations: NDArray, numbers: NDArray, S: float = 2.0) -> Se
         raw = max(1.0, 1 + 2 * float(bins.corrected_products()[: W + 1].sum()) / (N * bins.gamma))
         mean_removed = (1 + 2 * (neighbours + bins.pairs[0] / N)) / N
         factor = raw * (1 + mean_removed)
-        bins.missing = factor / N * (_unevenness(numbers, W * bins.spacing, bins.spacing) - 1)
+        bins.missing = factor / N * (_unevenness(parts, W * bins.spacing, bins.spacing) - 1)
     rho = bins.rho()
     tau = float(_running_tau(rho)[W])
     pairs = min(1.0, max(neighbours / W, 1 / _COMMON)) * N
