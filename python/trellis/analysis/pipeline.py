@@ -19,6 +19,7 @@ from .charges.charge_quality import charge_notes, charge_warnings
 from .charges.nucleon import nucleon_charges
 from .masses.assemble import numbering_notes, observable_results, particle_result, plain_series, solver_result
 from .masses.correlators import ParticleCorrelator, particle_correlators
+from .masses.gevp_fits import solve_gevp
 from .masses.models import BackwardState
 from .masses.residual_mass import plateau_warning, residual_mass
 from .masses.spectrum import backward_state_of, fit_particle
@@ -125,6 +126,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     _leave_out(measurements, options.first_trajectory)
     early = _thermalisation_alone(measurements, options.first_trajectory)
     fits, not_fitted = _fit_all(measurements, options)
+    gevp = solve_gevp(measurements, options, fits, not_fitted)
     warnings: list[str] = list(measurements.warnings)
     observables, shown = observable_results(measurements, warnings)
     if early is not None:
@@ -168,6 +170,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         configurations=_configurations(measurements),
         particles=particles,
         ratios=_ratios(fits, options),
+        gevp=gevp,
         nucleon_charges=charges,
         residual_mass=m_res,
         stream=stream,

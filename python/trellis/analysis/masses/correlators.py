@@ -30,6 +30,8 @@ class ParticleCorrelator:
         +1 or -1: C(T - t) = +- C(t) holds in the mean (mesons on a periodic lattice); 0: no such symmetry.
     members
         Names of the datasets that were averaged.
+    sign
+        -1 where the measured numbers were multiplied by it, to make the ground state positive.
     flaw
         Why it cannot be fitted, if that is known beforehand.
     """
@@ -45,6 +47,7 @@ class ParticleCorrelator:
     attributes: dict = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     flaw: str | None = None
+    sign: int = 1
 
     @property
     def has_backward_baryon(self) -> bool:
@@ -241,12 +244,14 @@ def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -
     images = {_image(d, p, notes) for d, p in zip(data, parts, strict=True)}
     if len(images) != 1:
         raise AnalysisError(f"{name}: expected members with one symmetry in time, found {sorted(images)}")
-    flaws = [_zeros(d, p, notes) for d, p in zip(data, parts, strict=True)]
+    image = images.pop()
+    flaws = [_zeros(d, p, image, notes) for d, p in zip(data, parts, strict=True)]
     samples = np.mean(parts, axis=0)
+    sign = 1
     head = samples[:, 1 : max(2, samples.shape[1] // 4 + 1)].mean(axis=0)
     if head.sum() < 0:
         notes.append(f"{name}: multiplied by -1")
-        samples = -samples
+        samples, sign = -samples, -1
     label = name if squared == 0 else f"{name}_p{squared}"
     return ParticleCorrelator(
         name=label,
@@ -254,19 +259,24 @@ def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -
         kind=data[0].attributes["type"],
         samples=samples,
         boundary_t=str(data[0].attributes["boundary_t"]),
-        image=images.pop(),
+        image=image,
         members=[d.name for d in data],
         momentum_squared=squared,
         attributes=data[0].attributes,
         notes=notes,
         flaw=next((flaw for flaw in flaws if flaw), None),
+        sign=sign,
     )
 
 
-def _zeros(data: CorrelatorData, values: NDArray, notes: list[str]) -> str | None:
-    """Why a correlator with times without numbers cannot be fitted; a note of a few such numbers."""
+def _zeros(data: CorrelatorData, values: NDArray, image: int, notes: list[str]) -> str | None:
+    """Why a correlator with times without numbers cannot be fitted; a note of a few such numbers.
+
+    An antisymmetric correlator is 0 at T/2 where its program made it so.
+    """
     runs_round = data.attributes["type"] == "meson" and data.attributes["boundary_t"] != "dirichlet"
     times = missing_times(values, to_the_end=runs_round)
+    times = [t for t in times if image != -1 or 2 * t != values.shape[1]]
     if times:
         return f"{data.name}: {of_zeros(times, len(values))}"
     partly = partly_zero(values)

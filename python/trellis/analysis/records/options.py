@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .charge_results import ChargeOptions, GapPrior, RatioPrior
+from .gevp_records import GevpOptions
 
 _Names = Annotated[list[str], Field(min_length=1)]
 
@@ -33,6 +34,12 @@ class AnalysisOptions(BaseModel):
         default_factory=dict,
         description="These correlators are fitted together with common energies, as {result: [names]} "
         "(different smearings of one particle).",
+    )
+    gevp: dict[str, GevpOptions] = Field(
+        default_factory=dict,
+        description="These matrices of correlators give energies by a generalised eigenvalue problem, as "
+        '{result: {matrix = [["a", "b"], ["b", "c"]], t0 = 2, t_vectors = 4}}. States are fitted as '
+        "RESULT_0, RESULT_1 ...",
     )
     moving: bool = Field(
         default=False,

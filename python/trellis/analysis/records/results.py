@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ...ground.crash_safe_files import write_text
 from .charge_records import NucleonCharges, ResidualMassRecord
+from .gevp_records import GevpResult
 from .online_records import StreamResult
 from .options import AnalysisOptions
 from .record import Record, Series, format_error
@@ -224,6 +225,7 @@ class Results(Record):
     configurations: ConfigurationSummary
     particles: dict[str, ParticleResult]
     ratios: dict[str, RatioResult]
+    gevp: dict[str, GevpResult] = Field(default_factory=dict)
     nucleon_charges: NucleonCharges | None = None
     residual_mass: ResidualMassRecord | None = None
     stream: StreamResult | None = None
