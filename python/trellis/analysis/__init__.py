@@ -18,6 +18,8 @@ from .charges.charges import ChargeOptions, ChargeResult, effective_charge, fit_
 from .charges.fixed_sink import fit_fixed_sinks
 from .charges.nucleon import read_lalibe
 from .correlator import Correlator, analyze_correlators, write_correlators
+from .export import to_gvar, to_pandas, to_pyerrors, write_csv, write_gvar, write_pyerrors
+from .export_hdf5 import write_hdf5
 from .masses.effective_mass import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
 from .masses.models import SpectralModel
 from .masses.spectrum import fit_particle
@@ -68,5 +70,12 @@ __all__ = [
     "periodic_effective_mass",
     "read_lalibe",
     "read_measurements",
+    "to_gvar",
+    "to_pandas",
+    "to_pyerrors",
     "write_correlators",
+    "write_csv",
+    "write_gvar",
+    "write_hdf5",
+    "write_pyerrors",
 ]

@@ -17,13 +17,16 @@ from ..ground.errors import FileError
 from ..run_files.loading import validate_run
 from .charges.charge_quality import charge_notes, charge_warnings
 from .charges.nucleon import nucleon_charges
+from .export import export_all
 from .masses.assemble import numbering_notes, observable_results, particle_result, plain_series, solver_result
 from .masses.correlators import ParticleCorrelator, particle_correlators
+from .masses.correlations import correlation, mass_covariance, samples_result
 from .masses.gevp_fits import solve_gevp
 from .masses.models import BackwardState
 from .masses.residual_mass import plateau_warning, residual_mass
 from .masses.spectrum import backward_state_of, fit_particle
 from .masses.window_scan import ParticleFit
+from .physical_units import physical_mass, scale_result
 from .readers.measurement_files import read_measurements
 from .records.errors import AnalysisError, FitFailed, TooFewConfigurations
 from .records.measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
@@ -109,6 +112,7 @@ def analyze_measurements(
         from ..report import write_report  # the report needs matplotlib, the numbers do not
 
         write_report(results, output)
+        export_all(results, output, options)
     return results
 
 
@@ -144,6 +148,11 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     }
     add_remarks(measurements, particles, notes, warnings, options.bin_size)
     stream = stream_result(measurements, notes, warnings)
+    scale = None
+    if options.scale is not None:
+        scale = scale_result(options.scale, stream, _lattice_of(measurements))
+        for particle in particles.values():
+            particle.physical = physical_mass(particle, scale)
     charges, reasons = nucleon_charges(measurements, options)
     not_fitted |= reasons
     if charges is not None:
@@ -155,8 +164,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         warnings += [] if m_res is None else plateau_warning(m_res)
     except FitFailed as error:
         not_fitted["m_res"] = str(error).removeprefix("m_res: ")
-    assert measurements.lattice is not None  # every file with data has one
-    x, y, z, t = measurements.lattice
+    x, y, z, t = _lattice_of(measurements)
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"
     if charges is not None:
@@ -164,11 +172,14 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     return Results(
         title=title or f"{subject} on {f'{x} x {y} x {z} x {t}' if x else f'{t} time slices'}{beta}",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        lattice=measurements.lattice,
+        lattice=(x, y, z, t),
         beta=measurements.beta,
         fermion=_fermion(measurements),
         configurations=_configurations(measurements),
+        scale=scale,
         particles=particles,
+        samples=samples_result(fits),
+        covariance=mass_covariance({name: fits[name] for name in particles}),
         ratios=_ratios(fits, options),
         gevp=gevp,
         nucleon_charges=charges,
@@ -185,6 +196,11 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         options=options,
         provenance=_provenance(measurements),
     )
+
+
+def _lattice_of(measurements: Measurements) -> tuple[int, int, int, int]:
+    assert measurements.lattice is not None  # every file with data has one
+    return measurements.lattice
 
 
 def _leave_out(measurements: Measurements, first: int | None) -> None:
@@ -321,7 +337,7 @@ def _ratios(fits: dict[str, ParticleFit], options: AnalysisOptions) -> dict[str,
         if a not in fits or b not in fits:
             continue
         fa, fb = fits[a].average, fits[b].average
-        rho = float(np.corrcoef(fits[a].series, fits[b].series)[0, 1])
+        rho = correlation(fits[a], fits[b])
         cross = rho * fa.statistical_error * fb.statistical_error
         covariance = [[fa.error**2, cross], [cross, fb.error**2]]
         ma, mb = gv.gvar([fa.mean, fb.mean], covariance)

@@ -99,13 +99,16 @@ def _is_without_fits(part: Results) -> bool:
 def print_summary(results: Results, output_dir: Path, console: Console) -> None:
     """Print the table of masses, the ratios, the warnings, and the path of the report."""
     console.print(f"{results.title} (lattice units)", style="bold", highlight=False)
-    table = _table("particle", "mass", "stat.", "model", "states", "t", "p", "tau_int")
+    units = () if results.scale is None else ("MeV",)
+    table = _table("particle", "mass", *units, "stat.", "model", "states", "t", "p", "tau_int")
     for name, particle in results.particles.items():
         table.add_row(name.replace("_parity_partner", " partner").replace("_", " "), *_row(particle))
     if results.particles:
         console.print(table)
     elif results.observables:
         console.print(_observables_table(results))
+    if results.scale is not None:
+        console.print(f"a = {format_error(results.scale.a_fm, results.scale.a_fm_error)} fm", highlight=False)
     if results.series and not results.particles:
         console.print(_series_table(results))
     for line in _stream_lines(results):
@@ -222,6 +225,7 @@ def _row(particle: ParticleResult) -> list[str]:
         tau = format_error(particle.tau_int, particle.tau_int_error)
     return [
         particle.formatted,
+        *([] if particle.physical is None else [particle.physical.formatted]),
         f"{particle.statistical_error:.2g}",
         f"{particle.model_error:.2g}",
         str(fit.n_states),

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .charge_results import ChargeOptions, GapPrior, RatioPrior
 from .gevp_records import GevpOptions
+from .scale_records import ScaleOptions
 
 _Names = Annotated[list[str], Field(min_length=1)]
 
@@ -111,6 +112,16 @@ class AnalysisOptions(BaseModel):
     )
     charges: ChargeOptions = Field(
         default_factory=ChargeOptions, description="Nucleon charges come from Feynman-Hellmann correlators."
+    )
+    scale: ScaleOptions | None = Field(
+        default=None,
+        description='Masses are given in MeV, too, by this scale, as {quantity = "w0", fm = [0.1736, 0.0009], '
+        "lattice_units = [1.80, 0.01]}.",
+    )
+    export: list[Literal["pyerrors", "gvar", "csv", "hdf5"]] = Field(
+        default_factory=list,
+        description="The masses are written in these formats, too, beside results.json: masses.json.gz, masses.gvar, "
+        "masses.csv and results.h5.",
     )
     bin_size: int = Field(
         default=1, ge=1, description="A bin has so many configurations; 1 means no binning."

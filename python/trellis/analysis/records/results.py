@@ -12,6 +12,7 @@ from .gevp_records import GevpResult
 from .online_records import StreamResult
 from .options import AnalysisOptions
 from .record import Record, Series, format_error
+from .scale_records import PhysicalMass, ScaleResult
 
 #: Raised when the meaning of a key changes.
 SCHEMA_VERSION = 2
@@ -61,6 +62,8 @@ class ParticleResult(Record):
         2 tau_int where it was applied to the covariance, else 1.
     correlator
         Mean over configurations at t = 0 ... T - 1, unfolded.
+    physical
+        The mass in MeV, where a scale was given.
     effective_mass
         At t + 1/2, of the folded correlator for mesons on a periodic lattice.
     """
@@ -88,6 +91,7 @@ class ParticleResult(Record):
     tau_int: float | None
     tau_int_error: float | None
     jackknife_error: float | None
+    physical: PhysicalMass | None = None
     normalisation: list[float]
     priors: dict[str, tuple[float, float]]
     fit: FitResult
@@ -170,6 +174,25 @@ class ConfigurationSummary(Record):
     sources_per_configuration: list[int]
 
 
+class SamplesResult(Record):
+    """Each mass on each configuration or bin, to first order: mass + d mass / d data . (data - mean).
+
+    Attributes
+    ----------
+    numbers
+        Of the configurations, or of the last one in each bin.
+    streams
+        Stream of each number; empty where there is one stream without a name.
+    masses
+        By particle, as many as numbers; the mean is the mass, and the scatter gives the statistical errors and
+        their correlations.
+    """
+
+    numbers: list[int]
+    streams: list[str] = Field(default_factory=list)
+    masses: dict[str, list[float]]
+
+
 class PartResult(Record):
     """A part of a trajectory: mean seconds, their share, 10^9 flops and bytes a second of all ranks.
 
@@ -196,6 +219,9 @@ class Results(Record):
     ----------
     parts
         Where the time of a stream's trajectories went.
+    samples, covariance
+        Series of the masses over configurations, and the covariance of the masses in the order of `particles`:
+        statistical errors are correlated as the series are, and each model error is its own.
     series
         Of what has no mean: too few measurements, or nothing but thermalisation.
     companion
@@ -223,7 +249,10 @@ class Results(Record):
     beta: float | None
     fermion: dict[str, object] = Field(default_factory=dict)
     configurations: ConfigurationSummary
+    scale: ScaleResult | None = None
     particles: dict[str, ParticleResult]
+    samples: SamplesResult | None = None
+    covariance: list[list[float]] = Field(default_factory=list)
     ratios: dict[str, RatioResult]
     gevp: dict[str, GevpResult] = Field(default_factory=dict)
     nucleon_charges: NucleonCharges | None = None
