@@ -25,8 +25,10 @@ from .masses.models import SpectralModel
 from .masses.spectrum import fit_particle
 from .masses.window_fit import WindowFit, fit_window
 from .pipeline import analyze
+from .readers.foreign import read_foreign
 from .readers.measurement_files import read_measurements
 from .records.errors import AnalysisError, FitFailed, MeasurementFileError, TooFewConfigurations
+from .records.foreign_options import ForeignOptions
 from .records.measurements import Measurements
 from .records.options import AnalysisOptions
 from .records.record import format_error
@@ -42,6 +44,7 @@ __all__ = [
     "ChargeResult",
     "Correlator",
     "FitFailed",
+    "ForeignOptions",
     "MeasurementFileError",
     "Measurements",
     "ModelAverage",
@@ -68,6 +71,7 @@ __all__ = [
     "model_weights",
     "neutron_lifetime",
     "periodic_effective_mass",
+    "read_foreign",
     "read_lalibe",
     "read_measurements",
     "to_gvar",

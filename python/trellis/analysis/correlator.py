@@ -32,7 +32,7 @@ from .records.numbering import number_text, numbers_in_streams, same_numbers, st
 from .records.options import AnalysisOptions
 from .records.record import Series
 from .records.results import ParticleResult, Results
-from .sources import averaged_sources, from_the_source
+from .readers.sources import averaged_sources, from_the_source
 
 _TYPES = ("meson", "baryon")
 

@@ -27,6 +27,7 @@ from .masses.residual_mass import plateau_warning, residual_mass
 from .masses.spectrum import backward_state_of, fit_particle
 from .masses.window_scan import ParticleFit
 from .physical_units import physical_mass, scale_result
+from .readers.foreign import read_foreign
 from .readers.measurement_files import read_measurements
 from .records.errors import AnalysisError, FitFailed, TooFewConfigurations
 from .records.measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
@@ -77,14 +78,21 @@ def analyze(
     """
     if not isinstance(options, AnalysisOptions):
         options = validate_run(options or {}, AnalysisOptions, "options")
-    layout = {
-        "lalibe_smearing": options.lalibe_smearing,
-        "lalibe_configuration": options.lalibe_configuration,
-        "stream": options.stream,
-    }
-    measured = read_measurements(paths, **layout)
-    beside = None if companion is None else read_measurements(companion, **layout)
+    measured = _read(paths, options)
+    beside = None if companion is None else _read(companion, options)
     return analyze_measurements(measured, output=output, companion=beside, title=title, options=options)
+
+
+def _read(paths: Path | str | Iterable[Path | str], options: AnalysisOptions) -> Measurements:
+    """Read the files, those of another program where the options name one."""
+    if options.foreign is not None:
+        return read_foreign(paths, options.foreign, options.stream)
+    return read_measurements(
+        paths,
+        lalibe_smearing=options.lalibe_smearing,
+        lalibe_configuration=options.lalibe_configuration,
+        stream=options.stream,
+    )
 
 
 def analyze_measurements(

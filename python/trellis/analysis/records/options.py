@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .charge_results import ChargeOptions, GapPrior, RatioPrior
+from .foreign_options import ForeignOptions
 from .gevp_records import GevpOptions
 from .scale_records import ScaleOptions
 
@@ -105,6 +106,11 @@ class AnalysisOptions(BaseModel):
         'a file, as "/stream_([a-z])/" does, where an ensemble has several streams. Streams may have the same '
         "numbers of configurations. By default a file says itself which streams it has (/streams), or there "
         "is one.",
+    )
+    foreign: ForeignOptions | None = Field(
+        default=None,
+        description="The files are those of another program, in this format. By default they are files of Trellis, or "
+        "of lalibe, which are told by their content.",
     )
     ratios: list[Annotated[tuple[str, str], Field(strict=False)]] = Field(
         default=[("pion", "rho"), ("nucleon", "rho")],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .records.errors import AnalysisError
+from ..records.errors import AnalysisError
 
 
 def from_the_source(

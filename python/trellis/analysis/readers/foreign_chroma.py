@@ -1,0 +1,153 @@
+"""Chroma's hadron spectra: the XML of its measurement HADRON_SPECTRUM, plain or as a record of a LIME file.
+
+Under Wilson_hadron_measurements each elem is a pair of quarks with groups SOURCE_SINK_Wilson_Mesons (16 gamma
+matrices) and SOURCE_SINK_Wilson_Baryons. Conventions are those of Chroma's mesons_w.cc, mesons2_w.cc and
+barhqlq_w.cc:
+
+- times count from the source, and the antiperiodic sign of baryons is taken away there;
+- mesons have one and the same gamma matrix at source and sink, Gamma(n) = gamma_x^a gamma_y^b gamma_z^c gamma_t^d for
+  n = a + 2 b + 4 c + 8 d; so they are symmetric in time;
+- with time_rev baryons are averages of the forward and the time-reversed correlator.
+
+Sources of one configuration are elems or files with the same quarks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..records.errors import MeasurementFileError
+from ..records.foreign_options import ForeignOptions
+from .foreign_entries import Entry, Momentum
+from .lime_records import is_lime, lime_records
+
+_GROUP = re.compile(r"(?P<source>[A-Za-z]+)_(?P<sink>[A-Za-z]+)_Wilson_(?P<what>Mesons|Baryons)")
+#: Gamma(n) -> name of the correlator; of others the name is gamma_N.
+_MESONS = {0: "scalar", 1: "rho_x", 2: "rho_y", 4: "rho_z", 7: "pion_a4", 15: "pion"}
+#: Baryons of barhqlq_w.cc by their number; of others the name is baryon_N.
+_BARYONS = {0: "nucleon", 9: "nucleon_unpolarised"}
+_PARTICLES = {"rho_x": "rho", "rho_y": "rho", "rho_z": "rho", "pion": "pion", "pion_a4": "pion_a4"}
+
+
+def read_chroma(path: Path, number: int, options: ForeignOptions, stream: str) -> Iterator[Entry]:
+    """Read all correlators of a file of one configuration.
+
+    Raises
+    ------
+    MeasurementFileError
+        No XML, no hadron spectra in it, or parts that do not fit.
+    """
+    pairs = [pair for tree in _trees(path) for pair in _pairs(tree)]
+    if not pairs:
+        raise MeasurementFileError(
+            path, "content", expected="an element Wilson_hadron_measurements", found="none"
+        )
+    groups = [(pair, group, match) for pair in pairs for group in pair if (match := _GROUP.fullmatch(group.tag))]
+    kinds = {(match["source"], match["sink"]) for _, _, match in groups}
+    masses = {_masses(pair) for pair in pairs}
+    for pair, group, match in groups:
+        ending = f"_{match['source'].lower()}_{match['sink'].lower()}" if len(kinds) > 1 else ""
+        ending += f"_{'_'.join(_masses(pair))}" if len(masses) > 1 else ""
+        read = _mesons if match["what"] == "Mesons" else _baryons
+        for name, momentum, values, attributes in read(path, group):
+            own = attributes | {"boundary_t": options.boundary_t, "layout": "chroma"}
+            yield Entry(path, number, name + ending, values, own, momentum, stream)
+
+
+def _trees(path: Path) -> list[ElementTree.Element]:
+    """Return the XML of the file, or of all records of a LIME file that are XML with hadron spectra."""
+    raw = path.read_bytes()
+    texts = [raw]
+    if is_lime(raw):
+        texts = [data for _, data in lime_records(path, raw) if b"Wilson_hadron_measurements" in data]
+    trees = []
+    for text in texts:
+        try:
+            trees.append(ElementTree.fromstring(text.rstrip(b"\0")))
+        except ElementTree.ParseError as error:
+            raise MeasurementFileError(path, "file", expected="XML", found=str(error)) from None
+    return trees
+
+
+def _pairs(tree: ElementTree.Element) -> list[ElementTree.Element]:
+    return [pair for found in tree.iter("Wilson_hadron_measurements") for pair in found.findall("elem")]
+
+
+def _masses(pair: ElementTree.Element) -> tuple[str, str]:
+    return pair.findtext("Mass_1", "").strip(), pair.findtext("Mass_2", "").strip()
+
+
+def _mesons(path: Path, group: ElementTree.Element) -> Iterator[tuple[str, Momentum, NDArray, dict]]:
+    for element in group.findall("elem"):
+        n = _whole(path, element, "gamma_value")
+        name, gamma = _MESONS.get(n, f"gamma_{n}"), gamma_name(n)
+        attributes = {"type": "meson", "source": gamma, "sink": gamma}
+        if name in _PARTICLES:
+            attributes["particle"] = _PARTICLES[name]
+        for momentum, values in _momenta(path, element, "mesprop"):
+            yield name, momentum, values, attributes
+
+
+def _baryons(path: Path, group: ElementTree.Element) -> Iterator[tuple[str, Momentum, NDArray, dict]]:
+    for element in group.findall("elem"):
+        n = _whole(path, element, "baryon_num")
+        name = _BARYONS.get(n, f"baryon_{n}")
+        attributes = {"type": "baryon", "source": name, "sink": name}
+        if n in _BARYONS:
+            attributes["particle"] = name
+        for momentum, values in _momenta(path, element, "barprop"):
+            yield name, momentum, values, attributes
+
+
+def gamma_name(n: int) -> str:
+    """Return the product of gamma matrices that Chroma calls Gamma(n).
+
+    gamma_x gamma_y gamma_z gamma_t is gamma5, and of three spatial ones it is gamma_t gamma5 up to a sign.
+    """
+    if n == 15:
+        return "gamma5"
+    if n == 7:
+        return "gamma_t gamma5"
+    words = [f"gamma_{axis}" for place, axis in enumerate("xyzt") if n >> place & 1]
+    return " ".join(words) or "identity"
+
+
+def _momenta(path: Path, element: ElementTree.Element, what: str) -> Iterator[tuple[Momentum, NDArray]]:
+    for entry in element.findall("momenta/elem"):
+        words = entry.findtext("sink_mom", "").split()
+        try:
+            x, y, z = (int(word) for word in words)
+        except ValueError:
+            raise MeasurementFileError(
+                path, "sink_mom", expected="three whole numbers", found=" ".join(words)
+            ) from None
+        found = entry.find(what)
+        if found is None:
+            raise MeasurementFileError(path, what, expected="an element", found="none")
+        yield (x, y, z), _numbers(path, found)
+
+
+def _numbers(path: Path, element: ElementTree.Element) -> NDArray:
+    """Real numbers in one line, or complex ones as elem with re and im."""
+    try:
+        if len(element):
+            parts = [(float(e.findtext("re", "")), float(e.findtext("im", ""))) for e in element]
+            return np.array([complex(re_part, im_part) for re_part, im_part in parts])
+        return np.array([float(word) for word in (element.text or "").split()])
+    except ValueError:
+        raise MeasurementFileError(
+            path, element.tag, expected="numbers, or elem with re and im", found="others"
+        ) from None
+
+
+def _whole(path: Path, element: ElementTree.Element, tag: str) -> int:
+    text = element.findtext(tag, "").strip()
+    if not text.isdigit():
+        raise MeasurementFileError(path, tag, expected="a whole number", found=repr(text))
+    return int(text)

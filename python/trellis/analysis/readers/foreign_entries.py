@@ -1,0 +1,105 @@
+"""Correlators of other programs, entry by entry, become one array for each name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..records.errors import MeasurementFileError
+from ..records.measurements import CorrelatorData, Measurements
+from ..records.numbering import numbers_in_streams
+
+Momentum = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One correlator of one source: complex or real values [time], t = 0 at the source.
+
+    Attributes
+    ----------
+    number, stream
+        Of the configuration; an empty name where there is one stream.
+    attributes
+        Those of a dataset of a measurement file; `type` and `boundary_t` are among them.
+    """
+
+    path: Path
+    number: int
+    name: str
+    values: NDArray
+    attributes: dict
+    momentum: Momentum = (0, 0, 0)
+    stream: str = ""
+
+
+@dataclass
+class _Sources:
+    """The sources of one correlator on one configuration."""
+
+    path: Path
+    values: list[NDArray] = field(default_factory=list)
+
+
+def put_together(entries: Iterable[Entry], result: Measurements) -> None:
+    """Fill in correlators and configurations of `result`; several entries of a configuration are its sources.
+
+    Raises
+    ------
+    MeasurementFileError
+        Configurations that lack a correlator that others have, unequal times, or numbers that are not finite.
+    """
+    found: dict[tuple[str, Momentum], dict[tuple[str, int], _Sources]] = {}
+    attributes: dict[str, dict] = {}
+    extent: int | None = None
+    for entry in entries:
+        _require_numbers(entry)
+        extent = len(entry.values) if extent is None else extent
+        if len(entry.values) != extent:
+            expected = f"{extent} times, as in the correlators before"
+            raise MeasurementFileError(entry.path, entry.name, expected=expected, found=len(entry.values))
+        attributes.setdefault(entry.name, entry.attributes)
+        rows = found.setdefault((entry.name, entry.momentum), {})
+        rows.setdefault((entry.stream, entry.number), _Sources(entry.path)).values.append(entry.values)
+    if extent is None:
+        return
+    every = sorted({key for rows in found.values() for key in rows})
+    _require_all(found, every)
+    streams, numbers = [stream for stream, _ in every], np.array([n for _, n in every], dtype=np.int64)
+    result.configurations = numbers_in_streams(streams, numbers) if any(streams) else numbers
+    result.lattice = result.lattice or (0, 0, 0, extent)
+    for name, own in attributes.items():
+        momenta = sorted((m for n, m in found if n == name), key=lambda m: (sum(k * k for k in m), m))
+        values = np.array(
+            [[np.mean(found[name, m][key].values, axis=0) for m in momenta] for key in every], dtype=complex
+        )
+        counts = np.array([len(found[name, momenta[0]][key].values) for key in every])
+        result.correlators[name] = CorrelatorData(name, values, np.array(momenta), counts, own)
+
+
+def _require_numbers(entry: Entry) -> None:
+    if len(entry.values) < 2 or not np.all(np.isfinite(entry.values)):
+        found = f"{len(entry.values)} of them, {int(np.sum(~np.isfinite(entry.values)))} not finite"
+        raise MeasurementFileError(
+            entry.path, entry.name, expected="finite numbers at two times or more", found=found
+        )
+
+
+def _require_all(
+    found: dict[tuple[str, Momentum], dict[tuple[str, int], _Sources]], every: list[tuple[str, int]]
+) -> None:
+    for (name, momentum), rows in found.items():
+        lacking = [key for key in every if key not in rows]
+        if lacking:
+            stream, number = lacking[0]
+            of = f" of stream {stream}" if stream else ""
+            raise MeasurementFileError(
+                next(iter(rows.values())).path,
+                f"{name} at momentum {list(momentum)}",
+                expected=f"it on all {len(every)} configurations",
+                found=f"none on {len(lacking)} of them, the first {number}{of}",
+            )
