@@ -26,13 +26,13 @@ from .masses.assemble import effective_mass_series, mean_series
 from .masses.correlators import ParticleCorrelator, particle_correlators
 from .pipeline import analyze_measurements
 from .readers.hdf5_files import open_hdf5
+from .readers.sources import averaged_sources, from_the_source
 from .records.errors import AnalysisError, FitFailed
 from .records.measurements import CorrelatorData, Measurements
 from .records.numbering import number_text, numbers_in_streams, same_numbers, stream_names
 from .records.options import AnalysisOptions
 from .records.record import Series
 from .records.results import ParticleResult, Results
-from .readers.sources import averaged_sources, from_the_source
 
 _TYPES = ("meson", "baryon")
 

@@ -1,8 +1,8 @@
 """Results leave in the formats of other programs, with all correlations.
 
-Numbers are masses in lattice units, or in MeV where asked for and a scale was given. Their errors are the totals of
-results.json. What is correlated is the statistical part, by the series of each mass over the configurations, and
-the error of the scale; errors of models are each particle's own.
+Numbers are masses in lattice units, or in MeV where asked for and a scale was given. Their errors are the
+totals of results.json. What is correlated is the statistical part, by the series of each mass over the
+configurations, and the error of the scale; errors of models are each particle's own.
 """
 
 from __future__ import annotations
@@ -190,7 +190,9 @@ def to_pandas(results: Results) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError:
-        raise AnalysisError("to_pandas: expected the package pandas (pip install pandas), found none") from None
+        raise AnalysisError(
+            "to_pandas: expected the package pandas (pip install pandas), found none"
+        ) from None
     frame = pandas.DataFrame.from_dict(table(results), orient="index", columns=list(COLUMNS))
     return frame.rename_axis("particle")
 

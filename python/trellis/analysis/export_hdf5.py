@@ -1,7 +1,7 @@
 """Results as an HDF5 file whose dimensions have names and coordinates.
 
-xarray.open_dataset(path, engine="h5netcdf") gives masses over `particle`, series over `configuration`, correlators over
-`time` and effective masses over `half_time`.
+xarray.open_dataset(path, engine="h5netcdf") gives masses over `particle`, series over `configuration`,
+correlators over `time` and effective masses over `half_time`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _LATTICE = "lattice units"
 def write_hdf5(results: Results, path: Path | str) -> Path:
     """Write masses, covariance, series, correlators and effective masses with dimension scales.
 
-    Numbers that are not there are NaN. `covariance` has the dimensions particle and particle_2, which hold the
-    same names.
+    Numbers that are not there are NaN. `covariance` has the dimensions particle and particle_2, which hold
+    the same names.
     """
     target = Path(path)
     make_folder(target.parent)

@@ -1,7 +1,7 @@
 """Lattice units become MeV and fm by a scale that the user gives.
 
-a = q_fm / (q / a) for a length q that is known in both units. The scale is taken as independent of the masses:
-its error is added in quadrature, and it is the same relative error for all masses.
+a = q_fm / (q / a) for a length q that is known in both units. The scale is taken as independent of the
+masses: its error is added in quadrature, and it is the same relative error for all masses.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def _in_lattice_units(wanted: ScaleOptions, stream: StreamResult | None) -> tupl
     if flow is not None and wanted.quantity == "w0" and flow.w0 is not None:
         return flow.w0.value, flow.w0.error
     raise AnalysisError(
-        f"scale: expected lattice_units = [{wanted.quantity} / a, error], for no stream of this analysis gives "
+        f"scale: expected lattice_units = [{wanted.quantity} / a, error], for no stream of this "
+        f"analysis gives "
         f"{wanted.quantity}, found none"
     )
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import gvar as gv
-import numpy as np
 
 from ..ground.crash_safe_files import make_folder
 from ..ground.errors import FileError
@@ -19,8 +18,8 @@ from .charges.charge_quality import charge_notes, charge_warnings
 from .charges.nucleon import nucleon_charges
 from .export import export_all
 from .masses.assemble import numbering_notes, observable_results, particle_result, plain_series, solver_result
-from .masses.correlators import ParticleCorrelator, particle_correlators
 from .masses.correlations import correlation, mass_covariance, samples_result
+from .masses.correlators import ParticleCorrelator, particle_correlators
 from .masses.gevp_fits import solve_gevp
 from .masses.models import BackwardState
 from .masses.residual_mass import plateau_warning, residual_mass

@@ -54,7 +54,8 @@ def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:
         numbers = measurements.configurations
         k, original = copies[0], first[group[copies[0]]]
         warnings.append(
-            f"{len(copies)} configurations have the same correlators as another one, the first {number_text(numbers[k])} "
+            f"{len(copies)} configurations have the same correlators as another one, the first "
+            f"{number_text(numbers[k])} "
             f"those of {number_text(numbers[original])}: copies of a file make errors too small"
         )
 

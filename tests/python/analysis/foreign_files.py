@@ -11,13 +11,14 @@ def complex_xml(values):
 
 
 def chroma_xml(mesons, baryons=(), masses=("-0.05", "-0.05"), is_real=False, group="Shell_Shell"):
-    """`mesons`: {gamma_value: {momentum: values}}, `baryons` alike by number: one pair of quarks of hadspec."""
+    """One pair of quarks of hadspec: `mesons` {gamma_value: {momentum: values}}, `baryons` alike."""
 
     def momenta(by_momentum, tag):
         text = ""
         for place, (momentum, values) in enumerate(by_momentum.items()):
             numbers = " ".join(map(repr, map(float, values))) if is_real else complex_xml(values)
-            text += f"<elem><sink_mom_num>{place}</sink_mom_num><sink_mom>{' '.join(map(str, momentum))}</sink_mom>"
+            n = " ".join(map(str, momentum))
+            text += f"<elem><sink_mom_num>{place}</sink_mom_num><sink_mom>{n}</sink_mom>"
             text += f"<{tag}>{numbers}</{tag}></elem>"
         return f"<momenta>{text}</momenta>"
 

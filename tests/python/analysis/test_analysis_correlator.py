@@ -142,7 +142,9 @@ def test_what_cannot_be_a_correlator_is_refused(changes, said):
 
 def test_correlators_of_other_configurations_are_refused(pion, tmp_path):
     first = Correlator("a", pion)
-    with pytest.raises(AnalysisError, match=r"expected those of a \(60 from 0 to 59\), found 59 from 0 to 58"):
+    with pytest.raises(
+        AnalysisError, match=r"expected those of a \(60 from 0 to 59\), found 59 from 0 to 58"
+    ):
         write_correlators(tmp_path / "x.h5", [first, Correlator("b", pion[:-1])])
     with pytest.raises(AnalysisError, match="found two correlators"):
         write_correlators(tmp_path / "x.h5", [first, first])
@@ -155,5 +157,5 @@ def test_a_wrong_symmetry_in_a_file_is_refused(pion, tmp_path):
     path = write_correlators(tmp_path / "x.h5", [Correlator("pion", pion, symmetry=1)])
     with h5py.File(path, "r+") as file:
         file["correlators/pion"].attrs["time_symmetry"] = 3
-    with pytest.raises(AnalysisError, match="time_symmetry: expected .1, -1 or 0, found 3"):
+    with pytest.raises(AnalysisError, match=r"time_symmetry: expected .1, -1 or 0, found 3"):
         analyze(path)

@@ -75,7 +75,9 @@ def test_pyerrors_reads_the_masses(results, tmp_path):
         observable.gamma_method()
         # pyerrors takes autocorrelations of every mass into account, results only significant ones
         assert observable.dvalue == pytest.approx(particle.mass_error, rel=0.4)
-        series = np.concatenate([observable.deltas[f"A653|{s}"] + observable.r_values[f"A653|{s}"] for s in "ab"])
+        series = np.concatenate(
+            [observable.deltas[f"A653|{s}"] + observable.r_values[f"A653|{s}"] for s in "ab"]
+        )
         np.testing.assert_allclose(series, results.samples.masses[name], rtol=1e-9)
 
 
@@ -84,7 +86,9 @@ def test_pyerrors_in_mev_has_the_scale_in_common(results):
     for name, observable in found.items():
         assert observable.value == pytest.approx(results.particles[name].physical.mev, rel=1e-12)
         gradient = observable.covobs["lattice spacing in fm"]
-        assert np.sqrt(gradient.errsq()) == pytest.approx(results.particles[name].physical.scale_error, rel=1e-6)
+        assert np.sqrt(gradient.errsq()) == pytest.approx(
+            results.particles[name].physical.scale_error, rel=1e-6
+        )
 
 
 def test_gvar_reads_the_masses_with_their_correlations(results, tmp_path):

@@ -319,7 +319,9 @@ def test_a_channel_without_a_partner_may_be_fitted_with_one_that_has_one():
         attributes = {"partner": partner} if partner else {}
         name = f"pion_{len(data)}"
         data.append(
-            ParticleCorrelator(name, "pion", "meson", samples, "antiperiodic", 1, [name], attributes=attributes)
+            ParticleCorrelator(
+                name, "pion", "meson", samples, "antiperiodic", 1, [name], attributes=attributes
+            )
         )
     fit = fit_particle(data, np.arange(120), AnalysisOptions(max_states=1))
     assert abs(fit.average.mean - 0.6) < 4 * fit.average.error < 0.02

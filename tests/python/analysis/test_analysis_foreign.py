@@ -11,7 +11,7 @@ from trellis.analysis import AnalysisError, ForeignOptions, MeasurementFileError
 from trellis.analysis.synthetic import PION
 
 sys.path.insert(0, str(Path(__file__).parent))
-import foreign_files as made  # noqa: E402
+import foreign_files as made
 
 T, COUNT = 16, 12
 NUMBERS = list(range(100, 100 + 10 * COUNT, 10))
@@ -185,7 +185,9 @@ def test_openqcd_streams(tmp_path):
         (tmp_path / f"flow{name}.ms.dat").write_bytes(made.openqcd_flow(2, 0.1, range(10), Y, Y, Q))
     options = {"format": "openqcd", "spatial_extent": 4}
     found = read(tmp_path, stream="(r[0-9]+).ms", **options)
-    assert found.observables["topological_charge"].trajectories["stream"].tolist() == ["r0"] * 10 + ["r1"] * 10
+    assert (
+        found.observables["topological_charge"].trajectories["stream"].tolist() == ["r0"] * 10 + ["r1"] * 10
+    )
     with pytest.raises(AnalysisError, match="gives each of several files its name"):
         read(tmp_path, **options)
 
@@ -197,7 +199,9 @@ def test_the_symmetry_can_be_said(samples, tmp_path):
     foreign = {"format": "table", "symmetry": {"pion": 0}}
     results = analyze(tmp_path, options={"foreign": foreign, "max_states": 1, "t_max": 6})
     assert results.particles["pion"].image == 0
-    with pytest.raises(AnalysisError, match=r"symmetry and types: expected names among \['pion'\], found \['rho'\]"):
+    with pytest.raises(
+        AnalysisError, match=r"symmetry and types: expected names among \['pion'\], found \['rho'\]"
+    ):
         read(tmp_path, format="table", symmetry={"rho": 1})
 
 
@@ -238,10 +242,10 @@ def test_configurations_that_lack_a_correlator_are_named(samples, tmp_path):
 
 
 def test_what_a_format_needs_is_asked_for(tmp_path):
-    with pytest.raises(AnalysisError, match="foreign.sfcf: expected prefix and names"):
+    with pytest.raises(AnalysisError, match=r"foreign\.sfcf: expected prefix and names"):
         read(tmp_path, format="sfcf")
     with pytest.raises(AnalysisError, match=r"expected files that end in \.xml or \.lime"):
         read(tmp_path, format="chroma")
     (tmp_path / "a.ms.dat").write_bytes(b"")
-    with pytest.raises(AnalysisError, match="foreign.spatial_extent: expected L"):
+    with pytest.raises(AnalysisError, match=r"foreign\.spatial_extent: expected L"):
         read(tmp_path, format="openqcd")

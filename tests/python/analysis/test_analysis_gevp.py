@@ -52,9 +52,7 @@ def test_as_many_operators_as_states_are_exact(image):
 
 
 def test_the_window_converges_with_the_gap_to_the_first_state_left_out():
-    """Two operators, three states: at t0 >= t / 2 corrections fall as exp(-(E_2 - E_n) t), and faster at fixed t0
-    they do not: there the gap to the next state rules.
-    """
+    """Two operators and three states: corrections at t0 = t / 2 fall as exp(-(E_2 - E_n) t)."""
     matrix = matrix_of(2, image=0)
     for n, gap in ((0, ENERGIES[2] - ENERGIES[0]), (1, ENERGIES[2] - ENERGIES[1])):
         errors = np.array(

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from inputs_of_peers import MILC, OPENACC, OPENQCD
 from run_file_texts import ENDING, trajectories
 
 import trellis as tr
-from trellis.analysis.synthetic import write_synthetic_measurements
+from trellis.analysis.synthetic import PION, write_synthetic_measurements
 from trellis.run_files import HmcRun, parse_run_file
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,6 +30,10 @@ def configuration(folder: Path) -> None:
 def measurements(folder: Path) -> None:
     (folder / "measurements").mkdir()
     write_synthetic_measurements(folder / "measurements" / "correlators.h5")
+
+
+def own_correlator(folder: Path) -> None:
+    np.save(folder / "pion.npy", PION.samples(60, 16, np.random.default_rng(4)))
 
 
 def inputs_of_others(folder: Path) -> None:
@@ -62,6 +67,10 @@ PAGES: dict[str, tuple[Callable[[Path], None], Callable[[dict, Path], object]]] 
     "doc/howto/python.md": (configuration, of_python),
     "doc/howto/gpu.md": (configuration, lambda names, _: names["array"].shape == (8, 4, 4, 4, 4, 4, 3, 3)),
     "doc/howto/analyse.md": (measurements, lambda _, folder: (folder / "analysis" / "report.html").exists()),
+    "doc/howto/other_programs.md": (
+        own_correlator,
+        lambda names, folder: names["mass"].mass_error < 0.05 and (folder / "pion.h5").exists(),
+    ),
     "doc/howto/sea_quarks.md": (
         sea_quarks,
         lambda _, folder: parse_run_file((folder / "run.toml").read_text(), HmcRun).fermions,

@@ -1,4 +1,4 @@
-"""How the masses of an analysis fluctuate together over the configurations."""
+"""The masses of an analysis fluctuate together over the configurations: series and covariance."""
 
 from __future__ import annotations
 

@@ -4,20 +4,21 @@ C_ij(t) is symmetric, with operators i and j of the same quantum numbers:
 
     C(t) v_n = lambda_n(t, t0) C(t0) v_n,     v_n^T C(t0) v_n = 1,     lambda_0 > lambda_1 > ...
 
-For N states exactly, lambda_n = f_n(t) / f_n(t0) with f_n = exp(-E_n t), or cosh or sinh where the correlators are
-symmetric in time (Michael 1985; Luescher and Wolff 1990). With more states the effective energies
+For N states exactly, lambda_n = f_n(t) / f_n(t0) with f_n = exp(-E_n t), or cosh or sinh where the
+correlators are symmetric in time (Michael 1985; Luescher and Wolff 1990). With more states the effective
+energies
 
     E_n(t + 1/2, t0) = ln lambda_n(t, t0) / lambda_n(t + 1, t0)
 
-differ from E_n by exp(-(E_N - E_n) t) where t0 >= t / 2 (Blossier and others 2009, arXiv:0902.1265). Both are given: at a
-fixed t0, and in the window, t0 = t / 2 rounded up.
+differ from E_n by exp(-(E_N - E_n) t) where t0 >= t / 2 (Blossier and others 2009, arXiv:0902.1265). Both
+are given: at a fixed t0, and in the window, t0 = t / 2 rounded up.
 
 The response of an eigenvalue to configuration k is, to first order,
 
     v_n^T [C_k(t) - C(t)] v_n - lambda_n v_n^T [C_k(t0) - C(t0)] v_n,
 
-so that every energy is a series over configurations, and errors are those of all other series. Masses are fitted
-to the projected correlators v_n^T C(t) v_n, with the vectors of one pair of times.
+so that every energy is a series over configurations, and errors are those of all other series. Masses are
+fitted to the projected correlators v_n^T C(t) v_n, with the vectors of one pair of times.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class CorrelatorMatrix:
         return self.samples.shape[2]
 
     def folded(self) -> NDArray:
-        """Return the samples folded where there is a symmetry in time, shape [configuration, T/2 + 1, ...]."""
+        """Return the samples, folded where there is a symmetry in time: [configuration, T/2 + 1, ...]."""
         if self.image == 0:
             return self.samples
         half = self.time_extent // 2
@@ -143,7 +144,8 @@ def eigenvalues(samples: NDArray, t: int, t0: int) -> tuple[NDArray, NDArray, ND
     except np.linalg.LinAlgError:
         smallest = float(np.linalg.eigvalsh(mean0 * np.outer(unit, unit))[0])
         raise FitFailed(
-            f"expected a positive matrix at t0 = {t0}, found the eigenvalue {smallest:.2e} of C_ij / sqrt(C_ii "
+            f"expected a positive matrix at t0 = {t0}, found the eigenvalue {smallest:.2e} of C_ij / "
+            f"sqrt(C_ii "
             "C_jj); take an earlier t0 or fewer operators"
         ) from None
     values, vectors = values[::-1], unit[:, np.newaxis] * vectors[:, ::-1]
@@ -212,7 +214,8 @@ def solve(
     last = matrix.folded().shape[1] - 1
     if not 0 < wanted.t0 < wanted.t_vectors <= last:
         raise AnalysisError(
-            f"gevp.{matrix.name}: expected 0 < t0 < t_vectors <= {last}, found t0 = {wanted.t0} and t_vectors = "
+            f"gevp.{matrix.name}: expected 0 < t0 < t_vectors <= {last}, found t0 = {wanted.t0} and "
+            f"t_vectors = "
             f"{wanted.t_vectors}"
         )
     count = min(wanted.states or matrix.operators, matrix.operators)

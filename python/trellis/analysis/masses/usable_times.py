@@ -15,7 +15,9 @@ IMAGE_LIMIT = 0.25
 _SAME = 1e-12
 
 
-def require_variation(data: NDArray, correlator: ParticleCorrelator, last: int, options: AnalysisOptions) -> None:
+def require_variation(
+    data: NDArray, correlator: ParticleCorrelator, last: int, options: AnalysisOptions
+) -> None:
     """Errors come from differences between configurations: copies of a few have none of their own."""
     if last < 2:  # too short for a fit, whatever it does
         return
@@ -51,7 +53,11 @@ def time_limit(correlator: ParticleCorrelator) -> int:
 
 
 def last_time(
-    data: NDArray, correlator: ParticleCorrelator, options: AnalysisOptions, avoid_image: bool, notes: list[str]
+    data: NDArray,
+    correlator: ParticleCorrelator,
+    options: AnalysisOptions,
+    avoid_image: bool,
+    notes: list[str],
 ) -> int:
     """Last time slice of the fits: given, or where noise or (if to be avoided) the image takes over."""
     limit = time_limit(correlator)

@@ -37,8 +37,8 @@ def read_foreign(
     Parameters
     ----------
     paths
-        A file, a folder (all files in it whose names end as those of the format do), or a list of both. Of sfcf
-        the folder that holds those of the streams.
+        A file, a folder (all files in it whose names end as those of the format do), or a list of both. Of
+        sfcf the folder that holds those of the streams.
     options
         The format, and what files do not say.
     stream
@@ -55,7 +55,9 @@ def read_foreign(
     given = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(p) for p in paths]
     if options.format == "sfcf":
         if len(given) != 1:
-            raise AnalysisError(f"sfcf: expected one folder, which holds those of the streams, found {len(given)}")
+            raise AnalysisError(
+                f"sfcf: expected one folder, which holds those of the streams, found {len(given)}"
+            )
         for folder in given:
             put_together(read_sfcf(folder, options), result)
             inside = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -90,7 +92,9 @@ def _files(paths: list[Path], kind: str) -> list[Path]:
             inside = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_SUFFIXES[kind]))
             if not inside:
                 expected = " or ".join(_SUFFIXES[kind])
-                raise AnalysisError(f"{path}: expected files that end in {expected} in this folder, found none")
+                raise AnalysisError(
+                    f"{path}: expected files that end in {expected} in this folder, found none"
+                )
             found += inside
         elif path.is_file():
             found.append(path)

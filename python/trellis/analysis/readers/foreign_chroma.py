@@ -5,8 +5,8 @@ matrices) and SOURCE_SINK_Wilson_Baryons. Conventions are those of Chroma's meso
 barhqlq_w.cc:
 
 - times count from the source, and the antiperiodic sign of baryons is taken away there;
-- mesons have one and the same gamma matrix at source and sink, Gamma(n) = gamma_x^a gamma_y^b gamma_z^c gamma_t^d for
-  n = a + 2 b + 4 c + 8 d; so they are symmetric in time;
+- mesons have one and the same gamma matrix at source and sink, Gamma(n) = gamma_x^a gamma_y^b gamma_z^c
+  gamma_t^d for n = a + 2 b + 4 c + 8 d; so they are symmetric in time;
 - with time_rev baryons are averages of the forward and the time-reversed correlator.
 
 Sources of one configuration are elems or files with the same quarks.
@@ -48,7 +48,9 @@ def read_chroma(path: Path, number: int, options: ForeignOptions, stream: str) -
         raise MeasurementFileError(
             path, "content", expected="an element Wilson_hadron_measurements", found="none"
         )
-    groups = [(pair, group, match) for pair in pairs for group in pair if (match := _GROUP.fullmatch(group.tag))]
+    groups = [
+        (pair, group, match) for pair in pairs for group in pair if (match := _GROUP.fullmatch(group.tag))
+    ]
     kinds = {(match["source"], match["sink"]) for _, _, match in groups}
     masses = {_masses(pair) for pair in pairs}
     for pair, group, match in groups:

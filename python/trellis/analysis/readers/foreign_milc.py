@@ -1,15 +1,15 @@
-"""MILC's text of correlators of staggered quarks: its ks_spectrum on standard output, and its correlator files.
+"""MILC's text of correlators of staggered quarks: output and correlator files of its ks_spectrum.
 
-Standard output has blocks STARTPROP ... ENDPROP with MOMENTUM, MASSES, SOURCE, SINKOPS and SINKS; files have headers
-between --- and ... with correlator, momentum, spin_taste_sink and correlator_key. Then come lines of time, real part
-and imaginary part.
+Standard output has blocks STARTPROP ... ENDPROP with MOMENTUM, MASSES, SOURCE, SINKOPS and SINKS; files
+have headers between --- and ... with correlator, momentum, spin_taste_sink and correlator_key. Then come
+lines of time, real part and imaginary part.
 
-Conventions are those of ks_spectrum/spectrum_ks.c: times count from the source by the offset r_offset, baryons have the
-antiperiodic sign taken away, and momenta are named p000, p110 and so on. Several blocks with one key in a file, or
-several files of a configuration, are sources.
+Conventions are those of ks_spectrum/spectrum_ks.c: times count from the source by the offset r_offset,
+baryons have the antiperiodic sign taken away, and momenta are named p000, p110 and so on. Several blocks
+with one key in a file, or several files of a configuration, are sources.
 
-Correlators of staggered quarks have states of the opposite parity with the sign (-1)^t in every channel but that of the
-pion with spin-taste G5-G5 (pion5); fits get the term for them.
+Correlators of staggered quarks have states of the opposite parity with the sign (-1)^t in every channel but
+that of the pion with spin-taste G5-G5 (pion5); fits get the term for them.
 """
 
 from __future__ import annotations

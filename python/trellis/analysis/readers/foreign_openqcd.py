@@ -1,8 +1,9 @@
 """openQCD's flow measurements: NAME.ms.dat of its programs ms3, ym1 and qcd1.
 
-Layout (doc of openQCD, main/ms3.c; little-endian): three int dn, nn, tmax; double eps; then for each measurement an int,
-the trajectory, and the blocks W, Y and Q of (nn + 1) times tmax doubles: the sums over time slices of Wilson's
-action density, of the clover one, and of the topological charge, at flow times n dn eps.
+Layout (doc of openQCD, main/ms3.c; little-endian): three int dn, nn, tmax; double eps; then for each
+measurement an int, the trajectory, and the blocks W, Y and Q of (nn + 1) times tmax doubles: the sums over
+time slices of Wilson's action density, of the clover one, and of the topological charge, at flow times n dn
+eps.
 
 E(t) is Y over the spatial volume, averaged over time slices. openQCD's charge has the opposite sign of ours
 (doc/conventions.md).
@@ -64,7 +65,9 @@ def read_flow_file(path: Path) -> FlowFile:
     )
 
 
-def read_openqcd(paths: list[Path], streams: list[str], options: ForeignOptions, result: Measurements) -> None:
+def read_openqcd(
+    paths: list[Path], streams: list[str], options: ForeignOptions, result: Measurements
+) -> None:
     """Fill in flow and topological charge of `result`; each file is one stream.
 
     Raises

@@ -1,10 +1,10 @@
 """Files that pyerrors reads: mesons of Hadrons, and sfcf.
 
-Hadrons: NAME.NUMBER.h5 with the group `meson`. Its module MContraction::Meson writes the time slices of its sink as they
-are, so that times are those of the lattice: the option source_time shifts them.
+Hadrons: NAME.NUMBER.h5 with the group `meson`. Its module MContraction::Meson writes the time slices of its
+sink as they are, so that times are those of the lattice: the option source_time shifts them.
 
-sfcf: Schroedinger functionals. Correlators are those from the boundary at t = 0 to time t; the boundaries are Dirichlet,
-so that nothing is folded.
+sfcf: Schroedinger functionals. Correlators are those from the boundary at t = 0 to time t; the boundaries
+are Dirichlet, so that nothing is folded.
 """
 
 from __future__ import annotations
@@ -121,7 +121,9 @@ def read_sfcf(path: Path, options: ForeignOptions) -> Iterator[Entry]:
     """
     said = options.sfcf
     if said is None:
-        raise AnalysisError("foreign.sfcf: expected prefix and names of the correlation functions, found none")
+        raise AnalysisError(
+            "foreign.sfcf: expected prefix and names of the correlation functions, found none"
+        )
     for name in said.names:
         try:
             with contextlib.redirect_stdout(io.StringIO()):
@@ -146,7 +148,7 @@ def read_sfcf(path: Path, options: ForeignOptions) -> Iterator[Entry]:
 
 
 def _samples(observables: list) -> tuple[NDArray, list[tuple[str, int]]]:
-    """Return the measurements behind a correlator of pyerrors, shape [configuration, time], and their numbers."""
+    """Return the measurements behind a correlator, shape [configuration, time], and their numbers."""
     first = observables[0]
     keys = [
         (replica.partition("|")[2] if len(first.names) > 1 else "", int(number))

@@ -38,11 +38,16 @@ def read_table(path: Path, options: ForeignOptions, stream: str) -> Iterator[Ent
     names = [n for n in columns if n not in _KEYS]
     for place, words in rows:
         by_name = dict(zip(columns, words, strict=True))
-        key = (by_name.get("stream", stream), *(_whole(path, place, by_name, k) for k in ("configuration", "source")))
+        key = (
+            by_name.get("stream", stream),
+            *(_whole(path, place, by_name, k) for k in ("configuration", "source")),
+        )
         time = _whole(path, place, by_name, "time")
         times = groups.setdefault(key, {})
         if time in times:
-            raise MeasurementFileError(path, f"line {place}", expected="each time once", found=f"t = {time} again")
+            raise MeasurementFileError(
+                path, f"line {place}", expected="each time once", found=f"t = {time} again"
+            )
         times[time] = [_number(path, place, by_name[n]) for n in names]
     for (own_stream, configuration, source), times in groups.items():
         if sorted(times) != list(range(len(times))):

@@ -1,4 +1,4 @@
-"""What measurement files say of their configurations: streams, and sources that were averaged before."""
+"""Measurement files say their streams, and how many sources were averaged before."""
 
 from __future__ import annotations
 

@@ -144,7 +144,8 @@ def _add_series(known: dict[str, ObservableSeries], name: str, numbers: NDArray,
     if name in known:
         if has_streams(known[name].trajectories) != has_streams(numbers):
             raise AnalysisError(
-                f"{name}: expected series that all say their stream, or none, found both; analyse the streams "
+                f"{name}: expected series that all say their stream, or none, found both; analyse the "
+                f"streams "
                 "one by one"
             )
         numbers = np.concatenate([known[name].trajectories, numbers])

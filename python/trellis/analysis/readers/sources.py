@@ -8,9 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..records.errors import AnalysisError
 
 
-def from_the_source(
-    name: str, rows: NDArray, source_times: ArrayLike, type: str, boundary_t: str
-) -> NDArray:
+def from_the_source(name: str, rows: NDArray, source_times: ArrayLike, type: str, boundary_t: str) -> NDArray:
     """Return C(t + t_source), t = 0 ... T - 1.
 
     A baryon of antiperiodic quarks has crossed the boundary where t + t_source >= T: it takes a minus sign

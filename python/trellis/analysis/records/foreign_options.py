@@ -1,4 +1,4 @@
-"""What files of other programs do not say themselves."""
+"""Options for files of other programs: their format, and numbers that they do not have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ class SfcfOptions(BaseModel):
     prefix: str = Field(description="Names of the folders (or files) of the streams begin like this.")
     names: list[str] = Field(min_length=1, description="These correlation functions are read: f_A, f_P ...")
     quarks: str = Field(default=".*", description="The quarks, as the files name them.")
-    version: str = Field(default="2.0c", description="Version of sfcf, with c for compact and a for appended.")
+    version: str = Field(
+        default="2.0c", description="Version of sfcf, with c for compact and a for appended."
+    )
     offset: int = Field(default=0, ge=0, description="The offset of the source.")
     wave_function: int = Field(default=0, ge=0, description="The number of the wave function.")
     separator: str = Field(default="n", description="It stands before a configuration's number in names.")
@@ -31,7 +33,8 @@ class ForeignOptions(BaseModel):
     )
     configuration: str | None = Field(
         default=None,
-        description="This regular expression has one group, which finds the configuration's number in FOLDER/NAME "
+        description="This regular expression has one group, which finds the configuration's number "
+        "in FOLDER/NAME "
         "of files that have one configuration each (chroma, milc). By default it is the number that differs "
         "between files.",
     )

@@ -1,4 +1,4 @@
-"""What is asked of a generalised eigenvalue problem, and what it gives."""
+"""Options and results of generalised eigenvalue problems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class GevpOptions(BaseModel):
 
     matrix: list[_Row] = Field(
         min_length=2,
-        description="Rows of names of correlators: the source operator is the column, the sink the row. C_ij and "
+        description="Rows of names of correlators: the source operator is the column, the sink the "
+        "row. C_ij and "
         "C_ji may be the same correlator; they are averaged.",
     )
     t0: int = Field(default=2, ge=1, description="The eigenvalue problem is normalised at this time.")

@@ -1,8 +1,9 @@
 """Numbers of configurations, of one stream or of several.
 
-Numbers of one stream are int64. Several streams (replicas) of one ensemble may have the same numbers: arrays
-of them have the fields `stream`, a name, and `number`, and ascend by both. Masks, slices and concatenation work
-alike for both; what subtracts numbers takes them stream by stream from :func:`streams_of`.
+Numbers of one stream are int64. Several streams (replicas) of one ensemble may have the same numbers:
+arrays of them have the fields `stream`, a name, and `number`, and ascend by both. Masks, slices and
+concatenation work alike for both; what subtracts numbers takes them stream by stream from
+:func:`streams_of`.
 """
 
 from __future__ import annotations
@@ -32,9 +33,7 @@ def numbers_in_streams(streams: Sequence[str] | NDArray, numbers: NDArray) -> ND
     """
     numbers = np.asarray(numbers)
     if len(streams) != len(numbers):
-        raise ValueError(
-            f"streams: expected {len(numbers)} names, one for each number, found {len(streams)}"
-        )
+        raise ValueError(f"streams: expected {len(numbers)} names, one for each number, found {len(streams)}")
     for name in set(map(str, streams)):
         if not 0 < len(name) <= NAME_LENGTH or "|" in name:
             raise ValueError(
@@ -57,7 +56,7 @@ def plain_numbers(numbers: NDArray) -> NDArray:
 
 
 def stream_names(numbers: NDArray) -> list[str]:
-    """Return the name of the stream of each number; an empty list where there is one stream without a name."""
+    """Return the name of the stream of each number; an empty list without names."""
     return [str(name) for name in numbers["stream"]] if has_streams(numbers) else []
 
 

@@ -102,14 +102,17 @@ class AnalysisOptions(BaseModel):
     )
     stream: str | None = Field(
         default=None,
-        description="This regular expression has one group, which finds the name of the stream in the path of "
-        'a file, as "/stream_([a-z])/" does, where an ensemble has several streams. Streams may have the same '
+        description="This regular expression has one group, which finds the name of the stream in "
+        "the path of "
+        'a file, as "/stream_([a-z])/" does, where an ensemble has several streams. Streams may have '
+        "the same "
         "numbers of configurations. By default a file says itself which streams it has (/streams), or there "
         "is one.",
     )
     foreign: ForeignOptions | None = Field(
         default=None,
-        description="The files are those of another program, in this format. By default they are files of Trellis, or "
+        description="The files are those of another program, in this format. By default they are "
+        "files of Trellis, or "
         "of lalibe, which are told by their content.",
     )
     ratios: list[Annotated[tuple[str, str], Field(strict=False)]] = Field(
@@ -121,12 +124,14 @@ class AnalysisOptions(BaseModel):
     )
     scale: ScaleOptions | None = Field(
         default=None,
-        description='Masses are given in MeV, too, by this scale, as {quantity = "w0", fm = [0.1736, 0.0009], '
+        description='Masses are given in MeV, too, by this scale, as {quantity = "w0", fm = [0.1736, '
+        "0.0009], "
         "lattice_units = [1.80, 0.01]}.",
     )
     export: list[Literal["pyerrors", "gvar", "csv", "hdf5"]] = Field(
         default_factory=list,
-        description="The masses are written in these formats, too, beside results.json: masses.json.gz, masses.gvar, "
+        description="The masses are written in these formats, too, beside results.json: "
+        "masses.json.gz, masses.gvar, "
         "masses.csv and results.h5.",
     )
     bin_size: int = Field(

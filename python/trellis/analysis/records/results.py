@@ -184,8 +184,8 @@ class SamplesResult(Record):
     streams
         Stream of each number; empty where there is one stream without a name.
     masses
-        By particle, as many as numbers; the mean is the mass, and the scatter gives the statistical errors and
-        their correlations.
+        By particle, as many as numbers; the mean is the mass, and the scatter gives the statistical errors
+        and their correlations.
     """
 
     numbers: list[int]
@@ -220,8 +220,8 @@ class Results(Record):
     parts
         Where the time of a stream's trajectories went.
     samples, covariance
-        Series of the masses over configurations, and the covariance of the masses in the order of `particles`:
-        statistical errors are correlated as the series are, and each model error is its own.
+        Series of the masses over configurations, and the covariance of the masses in the order of
+        `particles`: statistical errors are correlated as the series are, and each model error is its own.
     series
         Of what has no mean: too few measurements, or nothing but thermalisation.
     companion

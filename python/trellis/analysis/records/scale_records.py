@@ -22,7 +22,8 @@ class ScaleOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     quantity: Literal["a", "sqrt_t0", "w0", "r0"] = Field(
-        description="The scale: the lattice spacing a itself, the square root of the flow time t0, w0, or the "
+        description="The scale: the lattice spacing a itself, the square root of the flow time t0, "
+        "w0, or the "
         "Sommer scale r0."
     )
     fm: _WithError = Field(description="Its value in fm and the error of that.")
@@ -49,7 +50,7 @@ class ScaleResult(Record):
 
 
 class PhysicalMass(Record):
-    """A mass in MeV: error^2 = own_error^2 + scale_error^2; scale errors of all masses are one and the same."""
+    """A mass in MeV: error^2 = own_error^2 + scale_error^2; the scale's error is one for all masses."""
 
     mev: float
     error: float
