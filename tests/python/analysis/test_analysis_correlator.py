@@ -53,7 +53,7 @@ def test_the_effective_mass_of_one_state_is_its_energy():
 
 @pytest.mark.parametrize(("type", "sign"), [("meson", 1), ("baryon", -1)])
 def test_sources_are_shifted_and_averaged(type, sign):
-    """What a source at t = 5 sees beyond the boundary has the sign of an antiperiodic baryon."""
+    """Beyond the boundary the correlator of a source at t = 5 has the sign of an antiperiodic baryon."""
     exact = np.arange(1.0, EXTENT + 1)
     measured = np.empty((3, 2, EXTENT))
     times = np.array([[0, 5], [3, 9], [15, 1]])

@@ -76,7 +76,7 @@ def _of_files(path: Path, text: str) -> Iterator[tuple[dict[str, str], list[str]
     general: dict[str, str] = {}
     for part in re.split(r"^---\s*$", text, flags=re.MULTILINE)[1:]:
         head, _, body = part.partition("\n...")
-        found = dict(match.groups() for line in head.splitlines() if (match := _KEY.match(line)))
+        found = {match[1]: match[2] for line in head.splitlines() if (match := _KEY.match(line))}
         if "correlator" not in found:
             general = found
             continue

@@ -38,10 +38,8 @@ def read_table(path: Path, options: ForeignOptions, stream: str) -> Iterator[Ent
     names = [n for n in columns if n not in _KEYS]
     for place, words in rows:
         by_name = dict(zip(columns, words, strict=True))
-        key = (
-            by_name.get("stream", stream),
-            *(_whole(path, place, by_name, k) for k in ("configuration", "source")),
-        )
+        number, source = (_whole(path, place, by_name, k) for k in ("configuration", "source"))
+        key = (by_name.get("stream", stream), number, source)
         time = _whole(path, place, by_name, "time")
         times = groups.setdefault(key, {})
         if time in times:

@@ -72,8 +72,8 @@ def streams_of(numbers: NDArray) -> list[tuple[str, NDArray, NDArray]]:
 
 def number_text(number: np.generic) -> str:
     """Return "120", or "120 of stream a"."""
-    if number.dtype.names is None:
-        return str(int(number))
+    if not isinstance(number, np.void):
+        return str(number)
     return f"{int(number['number'])} of stream {number['stream']}"
 
 
