@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from ..ground.crash_safe_files import make_folder
@@ -33,6 +33,9 @@ from .records.numbering import number_text, numbers_in_streams, same_numbers, st
 from .records.options import AnalysisOptions
 from .records.record import Series
 from .records.results import ParticleResult, Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _TYPES = ("meson", "baryon")
 
