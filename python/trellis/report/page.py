@@ -18,6 +18,7 @@ from ..analysis.records.results import Results
 from . import figures, stream_figures
 from .charge_figures import charge_drawings
 from .embed import png_bytes, svg_text
+from .gevp_figure import gevp_figure
 from .style import look, observable_label
 
 #: Observables that get a figure, in this order, when they are there.
@@ -42,6 +43,8 @@ def figure_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
         found["effective_masses"] = partial(figures.effective_masses, results)
     for name in results.particles:
         found[f"fit_{name}"] = partial(figures.particle_figure, name, results)
+    for name in results.gevp:
+        found[f"gevp_{name}"] = partial(gevp_figure, results, name)
     found |= charge_drawings(results)
     companion = results.companion
     if companion is not None:

@@ -70,13 +70,12 @@ def test_chroma(samples, tmp_path):
     np.testing.assert_allclose(pion.values[:, 0].real, 2 * samples, rtol=1e-14)
     np.testing.assert_allclose(pion.values[:, 1].real, 0.75 * samples, rtol=1e-14)
     np.testing.assert_allclose(found.correlators["nucleon"].values[:, 0], (1 + 0.05j) * samples, rtol=1e-14)
-    results = analyze(
-        tmp_path, options={"foreign": {"format": "chroma"}, "max_states": 1, "moving": True, "t_max": 6}
-    )
+    assert found.correlators["rho_x"].momenta.tolist() == [[0, 0, 0], [0, 0, 1]]
+    assert found.correlators["nucleon"].attributes["type"] == "baryon"
+    options = {"foreign": {"format": "chroma"}, "particles": ["pion"], "max_states": 1, "t_max": 6}
+    results = analyze(tmp_path, options=options)
     assert results.particles["pion"].image == 1
     assert results.particles["pion"].source == "gamma5"
-    assert results.particles["nucleon"].type == "baryon"
-    assert "rho_x_p1" in results.particles
 
 
 def test_chroma_in_lime_and_real_numbers(samples, tmp_path):

@@ -7,6 +7,9 @@ from trellis.analysis import AnalysisError, AnalysisOptions, Correlator, analyze
 from trellis.analysis.correlator import measurements_of
 from trellis.analysis.masses.correlators import particle_correlators
 from trellis.analysis.masses.gevp import correlator_matrix, effective_energies, eigenvalues
+from trellis.report.embed import png_bytes
+from trellis.report.page import figure_drawings, render_page
+from trellis.report.style import look
 
 EXTENT, COUNT = 24, 80
 ENERGIES = np.array([0.3, 0.65, 1.1])
@@ -99,6 +102,18 @@ def test_the_key_of_an_analysis_gives_all_states(results):
 def test_results_survive_their_file(results, tmp_path):
     results.to_json(tmp_path / "results.json")
     assert type(results).from_json(tmp_path / "results.json") == results
+
+
+def test_the_report_draws_the_energies(results):
+    drawings = figure_drawings(results)
+    with look():
+        figure = drawings["gevp_x"]()
+        picture = png_bytes(figure)
+    assert len(picture) > 10000
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["state 0", "state 1", "state 2"]
+    page = render_page(results, dict.fromkeys(drawings, "<svg></svg>"))
+    assert "Generalised eigenvalue problem" in page
 
 
 def test_errors_of_energies_cover_the_truth():
