@@ -33,7 +33,8 @@ def _front() -> str:
         "# Keys of all files",
         "",
         "Each page has all keys of one kind of file: their types, limits, defaults and meaning. The pages "
-        "are made from the models that read the files. An unknown key is refused. `trellis schema KIND` prints the same as JSON schema.",
+        "are made from the models that read the files. An unknown key is refused. `trellis schema KIND` "
+        "prints the same as JSON schema.",
         "",
         "```{toctree}",
         ":maxdepth: 1",
@@ -168,13 +169,13 @@ def _list_in_words(value: Schema, schema: Schema) -> str:
         kinds = list(dict.fromkeys(type_in_words(one, schema) for one in value["prefixItems"]))
         return f"list of {len(value['prefixItems'])} values, each {' or '.join(kinds)}"
     items = value.get("items")
-    inner = type_in_words(items, schema) if isinstance(items, dict) and items else "any value"
+    inner = type_in_words(items, schema) if isinstance(items, dict) and items else ""
     least, most = value.get("minItems"), value.get("maxItems")
     if least is not None and least == most:
-        return f"list of {least} values, each {inner}"
+        return f"list of {least} values" + (f", each {inner}" if inner else "")
     counts = [f"at least {least}" if least else "", f"at most {most}" if most else ""]
     said = " and ".join(one for one in counts if one)
-    return f"list{f' ({said})' if said else ''}, each {inner}"
+    return "list" + (f" ({said})" if said else "") + (f", each {inner}" if inner else "")
 
 
 def _limits(value: Schema) -> Iterator[str]:

@@ -317,6 +317,18 @@ def demo(
     console.run(lambda: command(output, json=json), json)
 
 
+@app.command()
+def docs(
+    build: Annotated[bool, typer.Option("--build", help="Build the site first, in about a minute.")] = False,
+    path: Annotated[bool, typer.Option("--path", help="Print where it is, and open nothing.")] = False,
+    json: Json = False,
+) -> None:
+    """Open the documents in a browser: searchable pages of all guides, names, keys and commands."""
+    from .docs import docs as command
+
+    console.run(lambda: command(build=build, path_only=path, json=json), json)
+
+
 @app.callback(invoke_without_command=True)
 def _options(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
