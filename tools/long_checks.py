@@ -2,6 +2,7 @@
 
 usage: tools/long_checks WHAT [OPTIONS]      tools/long_checks WHAT --help
 
+  front       the site of doc/ is built, and every notebook of doc/tutorials runs
   gpu         both architectures compiled; the tests of a simulated GPU under many orders of its streams
   model       runs on this machine beside their forecasts, calibration and runs in turns
   multigrid   twenty random legal lattices on 1, 2 and 4 ranks, and twenty blocks that are refused
@@ -14,12 +15,14 @@ from __future__ import annotations
 
 import sys
 
+import long_checks_front
 import long_checks_gpu
 import long_checks_model
 import long_checks_multigrid
 import long_checks_network
 
 CHECKS = {
+    "front": long_checks_front.main,
     "gpu": long_checks_gpu.main,
     "model": long_checks_model.main,
     "multigrid": long_checks_multigrid.main,

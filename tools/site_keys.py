@@ -51,9 +51,9 @@ def page(kind: str, schema: Schema) -> str:
     lines = [f"# Keys of `{kind}`", "", f"These are the keys of {KINDS[kind].files}.", ""]
     if schema.get("description"):
         lines += [_plain(schema["description"]), ""]
+    titles = {name: _title(paths, schema["$defs"][name]) for name, paths in tables(schema).items() if name}
     for name, paths in tables(schema).items():
-        table = schema["$defs"][name] if name else schema
-        lines += _section(kind, name, paths, table, schema)
+        lines += _section(kind, name, paths, titles, schema)
     return "\n".join(lines)
 
 
@@ -91,14 +91,17 @@ def _named(value: Schema, is_list: bool = False) -> Iterator[tuple[str, bool]]:
         yield from _named(value["additionalProperties"], is_list)
 
 
-def _section(kind: str, name: str, paths: list[str], table: Schema, schema: Schema) -> list[str]:
+def _title(paths: list[str], table: Schema) -> str:
+    variant = _variant(table)
+    return f"`{paths[0]}`" + (f" with {variant}" if variant else "")
+
+
+def _section(kind: str, name: str, paths: list[str], titles: dict[str, str], schema: Schema) -> list[str]:
+    table = schema["$defs"][name] if name else schema
     if not name:
         lines = ["## The file itself", ""]
     else:
-        shown = paths[0] if paths else name
-        variant = _variant(table)
-        title = f"## `{shown}`" + (f" with {variant}" if variant else "")
-        lines = [f"({_target(kind, name)})=", title, ""]
+        lines = [f"({_target(kind, name)})=", f"## {titles[name]}", ""]
         if len(paths) > 1:
             lines += ["It may also stand at " + ", ".join(f"`{path}`" for path in paths[1:]) + ".", ""]
         if table.get("description"):
@@ -108,7 +111,7 @@ def _section(kind: str, name: str, paths: list[str], table: Schema, schema: Sche
     required = set(table.get("required", []))
     for key, value in table.get("properties", {}).items():
         tables_of_key = {child for child, _ in _named(value) if "properties" in schema["$defs"][child]}
-        links = [f"[`{child}`](#{_target(kind, child)})" for child in sorted(tables_of_key)]
+        links = [f"[{titles[child]}](#{_target(kind, child)})" for child in sorted(tables_of_key)]
         where = f" Keys: {', '.join(links)}." if links else ""
         lines += [f"`{key}`", f": *{_type_and_default(value, key in required, schema)}.*{where}"]
         if value.get("description"):

@@ -1,8 +1,12 @@
-"""Notebooks as pages of the site, and as programs: their text and code, without outputs."""
+"""Notebooks as pages of the site, and as programs: their text and code, without outputs.
+
+usage: .venv/bin/python tools/site_notebooks.py NOTEBOOK...      removes the outputs of notebooks
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +25,7 @@ def cells(path: Path) -> list[tuple[str, str]]:
             raise ValueError(f"{path}: cell {number}: expected markdown or code, found {cell['cell_type']}")
         if cell.get("outputs") or cell.get("execution_count") is not None:
             raise ValueError(
-                f"{path}: cell {number} holds outputs: tools/site_notebooks.py --strip removes them"
+                f"{path}: cell {number} holds outputs; tools/site_notebooks.py FILE removes them"
             )
         found.append((cell["cell_type"], "".join(cell["source"])))
     return found
@@ -54,3 +58,16 @@ def stripped(notebook: dict[str, Any]) -> dict[str, Any]:
         for cell in notebook["cells"]
     ]
     return notebook | {"cells": kept}
+
+
+def main(words: list[str]) -> int:
+    """Remove the outputs of the notebooks that are named."""
+    for path in map(Path, words):
+        path.write_text(
+            json.dumps(stripped(json.loads(path.read_text())), indent=1, ensure_ascii=False) + "\n"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -59,7 +59,8 @@ def test_a_key_has_type_limits_and_default() -> None:
     text = site_keys.page("measure", table)
     assert "`n`\n: *integer, at least 1; default `3`.*\n\n  a\\_b \\< c\n" in text
     assert (
-        "`part`\n: *list (at least 1), each table; required.* Keys: [`Part`](#keys-measure-part).\n" in text
+        "`part`\n: *list (at least 1), each table; required.* Keys: [`[[part]]`](#keys-measure-part).\n"
+        in text
     )
     assert "## `[[part]]`\n" in text
     assert "`x`\n: *number; optional.*\n" in text
