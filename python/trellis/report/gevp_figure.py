@@ -11,7 +11,7 @@ from .style import BAND_ALPHA, COLOURS, MARKERS
 
 
 def gevp_figure(results: Results, name: str) -> Figure:
-    """Draw E_n(t, t0) at the fixed t0 (left) and at t0 = t / 2 (right), with the fits of the states as bands."""
+    """Draw E_n(t, t0) at the fixed t0 (left) and at t0 = t / 2 (right); bands are the fits of the states."""
     problem = results.gevp[name]
     figure = Figure(figsize=(9.2, 3.8))
     panels = figure.subplots(1, 2, sharey=True)
