@@ -203,6 +203,33 @@ def measure(
 
 
 @app.command()
+def watch(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="A run file, a campaign file, or a folder of results.", show_default=False
+        ),
+    ],
+    page: Annotated[
+        bool, typer.Option("--page", help="Serve a page that refreshes itself, to this machine alone.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the page; 0: the system chooses.")] = 0,
+    browser: Annotated[bool, typer.Option("--browser", help="Open the page in a browser.")] = False,
+    every: Annotated[float, typer.Option(metavar="S", min=0.2, help="Seconds between two looks.")] = 2.0,
+    once: Annotated[bool, typer.Option("--once", help="Show it once; status 1 with alarms.")] = False,
+    json: Json = False,
+) -> None:
+    """Show a run under way, and what needs a person: generate, measure, glass or campaign; it only reads."""
+    from .watch import watch as command
+
+    if not page and (port or browser):
+        raise typer.BadParameter("--port and --browser belong to --page")
+    console.run(
+        lambda: command(run, page=page, port=port, opens=browser, every=every, once=once, json=json), json
+    )
+
+
+@app.command()
 def schema(
     kind: Annotated[
         str | None,

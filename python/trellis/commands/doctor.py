@@ -13,9 +13,10 @@ from typing import Any, get_args
 from rich.table import Table
 
 from ..ground.arguments import choice
+from ..ground.byte_counts import show_bytes
 from ..ground.compiled_core import load
 from ..ground.host_work import HOST_WORK
-from ..ground.machine import fma_peak, read_bandwidth, show_bytes
+from ..ground.machine import fma_peak, read_bandwidth
 from ..ground.parallel import broadcast
 from ..ground.rank_map import (
     RankOrder,

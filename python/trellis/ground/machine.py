@@ -12,11 +12,6 @@ _SECONDS = 0.1
 LARGEST_BUFFER = 256 << 20
 
 
-def show_bytes(count: float) -> str:
-    """Return "1.50 GiB", or "163.8 MiB" below one GiB: a statement is not rounded below what a run takes."""
-    return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"
-
-
 @lru_cache(maxsize=16)
 def read_bandwidth(megabytes: int) -> float:
     """Bytes per second that this rank's threads read from a buffer of that size, again and again.

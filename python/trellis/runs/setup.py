@@ -17,10 +17,10 @@ from ..gauge.fields import GaugeField
 from ..gauge.geometry import Geometry
 from ..gauge.start_fields import cold, hot, weak_field
 from ..ground.arguments import stout_weights
+from ..ground.byte_counts import show_bytes
 from ..ground.compiled_core import load
 from ..ground.crash_safe_files import make_folder
 from ..ground.errors import BadArgument, FileError, OutOfMemory
-from ..ground.machine import show_bytes
 from ..ground.parallel import on_root
 from ..ground.stout_limits import why_roughening
 from ..ground.tuning import prepare

@@ -20,7 +20,7 @@ from trellis.commands.terminal import forget_odd_sizes
 from trellis.errors import RunFileError
 from trellis.generate import trajectory_report as hmc_report
 from trellis.generate.trajectory_report import Part
-from trellis.ground.machine import show_bytes
+from trellis.ground.byte_counts import show_bytes
 from trellis.runs.reporting import Step
 
 STEPS = (
