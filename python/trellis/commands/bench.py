@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ..ground.errors import NotAvailable
+from ..ground.errors import BadArgument, NotAvailable
 from ..ground.launched_ranks import launched_rank
 
 
@@ -30,6 +30,7 @@ options, of which a benchmark takes those that apply to it (trellis bench WHAT -
   --lattice X.Y.Z.T,...  --precision double|float|half|fp16,...  --link-reals 18|12|8,...  --rhs N,...
   --ls N,... (slices of domain walls)  --threads N  --seconds S  --rounds N
   --gauge FILE, --kappa K,... and others of multigrid; --bytes N,..., --messages N, --sums N,... of exchange
+  --plot FILE (the roofline as png, pdf or svg)
   --check (status 1 for what differs from reference/, or is not checked)  --json  --markdown  --help"""
 
 
@@ -54,7 +55,43 @@ def bench(arguments: list[str]) -> int:
     if name not in available:
         found = f", found {what[0]}" if what else ""
         return _refused(f"expected one of {names} behind trellis bench{found}", usage, "--json" in arguments)
-    return subprocess.run([str(available[name]), *before, *others], check=False).returncode
+    words = [*before, *others]
+    if "--plot" in words:
+        return _with_plot(available[name], words)
+    return subprocess.run([str(available[name]), *words], check=False).returncode
+
+
+def _with_plot(program: Path, words: list[str]) -> int:
+    """Run a benchmark for its JSON object, print that where it is wanted, and draw the roofline."""
+    from ..report.roofline import ceilings_of_bench, points_of_bench, roofline
+    from .plots import require_picture_name, save_plot
+
+    at = words.index("--plot")
+    if at + 1 >= len(words):
+        raise BadArgument("--plot: expected the name of a picture behind it, found nothing")
+    path, others = Path(words[at + 1]), words[:at] + words[at + 2 :]
+    if "--markdown" in others:
+        raise BadArgument("--plot goes with --json or alone: expected no --markdown")
+    require_picture_name(path)
+    plain = [word for word in others if word != "--json"]
+    found = subprocess.run([str(program), *plain, "--json"], check=False, stdout=subprocess.PIPE, text=True)
+    if launched_rank() != 0:
+        return found.returncode
+    if "--json" in others or not found.stdout:
+        print(found.stdout, end="")
+    try:
+        results = json_text.loads(found.stdout)["results"]
+    except (ValueError, KeyError):  # the program has said why
+        return found.returncode or 1
+    points, (peaks, bandwidths) = points_of_bench(results), ceilings_of_bench(results)
+    if not points or not peaks:
+        raise NotAvailable(
+            f"{program.name} has no speeds beside a peak and a bandwidth: there is no roofline"
+        )
+    save_plot(path, lambda: roofline(peaks, bandwidths, points, program.name.replace("_", " ")))
+    if "--json" not in others:
+        print(f"{path}: points: {len(points)}, under the roofs of {', '.join(bandwidths)}")
+    return found.returncode
 
 
 def _refused(problem: str, usage: str, json: bool) -> int:

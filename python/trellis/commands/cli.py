@@ -296,11 +296,14 @@ def doctor(
     device: Annotated[
         str, typer.Option(metavar="cpu|cuda", help="cuda: also show what links on a GPU leave to the host.")
     ] = "cpu",
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the roofline of this machine (png, pdf, svg).")
+    ] = None,
 ) -> None:
     """Show the abilities of this build and this machine: a first look when something is slow or missing."""
     from .doctor import doctor as command
 
-    console.run(lambda: command(lattice=lattice, quick=quick, device=device, json=json), json)
+    console.run(lambda: command(lattice=lattice, quick=quick, device=device, json=json, plot=plot), json)
 
 
 @app.command()

@@ -15,6 +15,7 @@ from rich.table import Table
 from ..ground.arguments import choice
 from ..ground.byte_counts import show_bytes
 from ..ground.compiled_core import load
+from ..ground.errors import BadArgument
 from ..ground.host_work import HOST_WORK
 from ..ground.machine import fma_peak, read_bandwidth
 from ..ground.parallel import broadcast
@@ -31,8 +32,14 @@ from .arguments import parse_lattice
 from .output import Output
 
 
-def doctor(*, lattice: str, quick: bool, device: str, json: bool) -> int:
-    """Collect, print, and point to what slows things down."""
+def doctor(*, lattice: str, quick: bool, device: str, json: bool, plot: Path | None = None) -> int:
+    """Collect, print, and point to what slows things down.
+
+    Parameters
+    ----------
+    plot
+        A picture of the machine's roofs (PNG, PDF or SVG).
+    """
     output = Output(json)
     choice("device", device, "cpu", "cuda")
     extents = parse_lattice(lattice)
@@ -49,6 +56,11 @@ def doctor(*, lattice: str, quick: bool, device: str, json: bool) -> int:
         "host_work": [asdict(work) for work in HOST_WORK] if device == "cuda" else None,
     }
     found["advice"] = _advice(found)
+    if plot is not None:
+        if found["speed"] is None:
+            raise BadArgument("--plot draws what --quick leaves out")
+        if output.is_root:
+            _plot_roofs(found, plot)
     output.result(found)
     _print(output, found)
     return 0
@@ -225,6 +237,24 @@ def _speed() -> dict[str, float]:
     for precision in ("float", "double"):
         speed[f"peak_{precision}_gflops"] = fma_peak(precision) * 1e-9
     return speed
+
+
+def _plot_roofs(found: dict[str, Any], path: Path) -> None:
+    """Draw the peaks and bandwidths of this rank."""
+    from ..report.roofline import roofline
+    from .plots import save_plot
+
+    speed = found["speed"]
+    peaks = {name: speed[f"peak_{name}_gflops"] for name in ("float", "double")}
+    ending = "_gbytes_per_second"
+    bandwidths = {
+        name.removesuffix(ending).replace("_", " "): value
+        for name, value in speed.items()
+        if name.endswith(ending)
+    }
+    threads = found["parallel"]["threads_per_rank"]
+    title = f"{found['machine']['cpu']}, {threads} thread{'' if threads == 1 else 's'}"
+    save_plot(path, lambda: roofline(peaks, bandwidths, [], title))
 
 
 def _advice(found: dict[str, Any]) -> list[str]:

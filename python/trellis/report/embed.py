@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from html import escape
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -16,7 +17,11 @@ def png_bytes(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def svg_text(figure: Figure, salt: str) -> str:
+#: In points: wider figures have two panels, whose texts a narrow screen would make too small.
+_WIDE = 500.0
+
+
+def svg_text(figure: Figure, salt: str, words: str = "") -> str:
     """The figure as SVG that may stand inside an HTML page beside others.
 
     Parameters
@@ -24,6 +29,8 @@ def svg_text(figure: Figure, salt: str) -> str:
     salt
         Makes the identifiers of this figure differ from those of the others on the page, and the same in
         every run.
+    words
+        The alternative text, for those who hear the page.
     """
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": salt}):
@@ -39,4 +46,6 @@ def svg_text(figure: Figure, salt: str) -> str:
     width = re.search(r'width="([\d.]+)pt"', text)
     assert width is not None  # Matplotlib writes it
     text = re.sub(r'\swidth="[\d.]+pt"|\sheight="[\d.]+pt"', "", text, count=2)
-    return text.replace("<svg", f'<svg role="img" style="max-width:{float(width[1]) * 1.5:.0f}px"', 1)
+    look = f'class="{"wide" if float(width[1]) > _WIDE else "narrow"}" role="img"'
+    label = f' aria-label="{escape(words)}"' if words else ""
+    return text.replace("<svg", f'<svg {look}{label} style="max-width:{float(width[1]) * 1.5:.0f}px"', 1)

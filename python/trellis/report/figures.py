@@ -15,6 +15,7 @@ from ..analysis.masses.effective_mass import log_effective_mass, periodic_effect
 from ..analysis.masses.models import SpectralModel
 from ..analysis.records.record import Series
 from ..analysis.records.results import AutocorrelationResult, FitResult, ParticleResult, Results
+from .statistics_figures import draw_summation
 from .style import (
     BAND_ALPHA,
     COLOURS,
@@ -288,9 +289,10 @@ def _draw_series(axes: Axes, name: str, series: Series) -> None:
 
 
 def observable_figure(name: str, observable: AutocorrelationResult, series: Series) -> Figure:
-    """Time series with its mean (left) and the autocorrelation function (right)."""
-    figure = Figure(figsize=(9.2, 3.2))
-    left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
+    """Draw the series with its mean, the autocorrelation function, and tau_int against its window."""
+    figure = Figure(figsize=(11.4, 3.2))
+    left, right, last = figure.subplots(1, 3, width_ratios=[1.45, 1, 0.8])
+    draw_summation(last, observable)
     _draw_series(left, name, series)
     left.axhspan(observable.mean - observable.error, observable.mean + observable.error,
                  color=COLOURS[1], alpha=0.3, lw=0)  # fmt: skip

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ..analysis.glass.quantities import Estimate
 from ..analysis.glass.results import GlassResults
 from ..analysis.records.results import format_error
 from ..ground.crash_safe_files import make_folder, write_text
-from .embed import svg_text
+from .page_parts import Plot, embedded, page_style, with_contents
 from .style import COLOURS, MARKERS, look
 
 _CAPTIONS = {
@@ -42,9 +41,7 @@ def write_glass_report(results: GlassResults, folder: Path | str, title: str | N
     folder = Path(folder)
     make_folder(folder)
     with look():
-        plots = {
-            name: Markup(svg_text(figure, f"glass-{name}")) for name, figure in _figures(results).items()
-        }
+        plots = {name: Plot.of(figure, f"glass-{name}") for name, figure in _figures(results).items()}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -53,9 +50,11 @@ def write_glass_report(results: GlassResults, folder: Path | str, title: str | N
         lstrip_blocks=True,
     )
     environment.globals["shown"] = shown
+    environment.globals["plot"] = lambda name: embedded(f"glass-{name}", plots[name], has_picture=False)
     page = environment.get_template("glass.html.j2").render(
-        r=results, title=title or "Spin glass", plots=plots, captions=_CAPTIONS
+        r=results, title=title or "Spin glass", plots=plots, captions=_CAPTIONS, style=page_style()
     )
+    page = with_contents(page)
     write_text(folder / "results.json", results.to_text())
     write_text(folder / "report.html", page)
     return folder / "report.html"

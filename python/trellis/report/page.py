@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from trellis.ground.crash_safe_files import make_folder, write_bytes, write_text
@@ -15,10 +14,10 @@ from trellis.ground.crash_safe_files import make_folder, write_bytes, write_text
 from ..analysis.masses.assemble import is_timing
 from ..analysis.records.record import format_error
 from ..analysis.records.results import Results
-from . import figures, stream_figures
+from . import figures, statistics_figures, stream_figures
 from .charge_figures import charge_drawings
-from .embed import png_bytes, svg_text
-from .gevp_figure import gevp_figure
+from .embed import png_bytes
+from .page_parts import Plot, embedded, file_link, page_style, with_arxiv_links, with_contents
 from .style import look, observable_label
 
 #: Observables that get a figure, in this order, when they are there.
@@ -43,8 +42,11 @@ def figure_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
         found["effective_masses"] = partial(figures.effective_masses, results)
     for name in results.particles:
         found[f"fit_{name}"] = partial(figures.particle_figure, name, results)
-    for name in results.gevp:
-        found[f"gevp_{name}"] = partial(gevp_figure, results, name)
+        if results.particles[name].correlation:
+            draw = partial(statistics_figures.correlation_matrix, name, results.particles[name])
+            found[f"correlation_{name}"] = draw
+    if moving := statistics_figures.moving_particles(results):
+        found["dispersion"] = partial(statistics_figures.dispersion, moving, results.lattice[0])
     found |= charge_drawings(results)
     companion = results.companion
     if companion is not None:
@@ -55,6 +57,14 @@ def figure_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
         found["flow"] = partial(stream_figures.flow_figure, results.stream.flow)
     if results.stream is not None and results.stream.loops is not None:
         found["wilson_loops"] = partial(stream_figures.loops_figure, results.stream.loops)
+    if force_series := statistics_figures.force_series(results):
+        found["forces"] = partial(statistics_figures.forces, force_series)
+    charge = results.observables.get(statistics_figures.CHARGE)
+    charges = results.series.get(statistics_figures.CHARGE) if charge is None else charge.series
+    if charges is not None and any(charges.value):
+        found["charge_histogram"] = partial(
+            statistics_figures.charge_histogram, statistics_figures.CHARGE, charges
+        )
     flavours = [n for n in results.observables | results.series if n.startswith(_PLOTTED_PER_FLAVOUR)]
     for name in (*_PLOTTED_OBSERVABLES, *flavours):
         observable = results.observables.get(name)
@@ -66,8 +76,8 @@ def figure_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
     return found
 
 
-def render_page(results: Results, plots: dict[str, str]) -> str:
-    """The HTML text; `plots` holds SVG texts by figure name."""
+def render_page(results: Results, plots: dict[str, Plot]) -> str:
+    """Return the HTML text; `plots` holds the figures by name."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -80,9 +90,11 @@ def render_page(results: Results, plots: dict[str, str]) -> str:
     environment.globals["observable_label"] = observable_label
     environment.globals["is_timing"] = is_timing
     environment.globals["particle_title"] = lambda name: name.replace("_", " ")
+    environment.globals["plot"] = lambda name: embedded(name, plots[name])
+    environment.globals["file_link"] = file_link
     template = environment.get_template("report.html.j2")
-    safe = {name: Markup(text) for name, text in plots.items()}
-    return template.render(r=results, plots=safe)
+    page = template.render(r=results, plots=plots, style=page_style())
+    return with_contents(with_arxiv_links(page))
 
 
 def write_report(results: Results, output: Path | str) -> Path:
@@ -97,12 +109,12 @@ def write_report(results: Results, output: Path | str) -> Path:
         The page.
     """
     folder = Path(output)
-    plots: dict[str, str] = {}
+    plots: dict[str, Plot] = {}
     pictures: dict[str, bytes] = {}
     with look():
         for name, draw in figure_drawings(results).items():
             figure = draw()
-            pictures[name], plots[name] = png_bytes(figure), svg_text(figure, name)
+            pictures[name], plots[name] = png_bytes(figure), Plot.of(figure, name)
     text = render_page(results, plots)  # all is made before an older report is touched
     make_folder(folder / "plots")
     for name, content in pictures.items():

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,6 +130,37 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
         core = cast("_core.Eigenvectors", found)
         modes = Eigenvectors(core, self.even_odd, self.storage, M._record, M.geometry.extents)
         return _converged(modes, allow_not_converged)
+
+    def plot(self, path: str | os.PathLike | None = None) -> Any:
+        """Draw the eigenvalues (above) and their residuals (below).
+
+        Parameters
+        ----------
+        path
+            Where the picture is saved (PNG, PDF or SVG, by the ending); without it nothing is saved.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 5), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1])
+        numbers = range(1, len(self) + 1)
+        above.semilogy(numbers, self.values, "o", mfc="white")
+        above.set(
+            ylabel=r"eigenvalue of $A^\dagger A$", title=f"{len(self)} modes, even-odd: {self.even_odd}"
+        )
+        below.semilogy(numbers, self.residuals, "s", mfc="white", label="found")
+        below.axhline(self.tolerance, ls="--", color="0.4", label="asked for")
+        below.set(xlabel="mode", ylabel="residual")
+        below.legend()
+        for axes in (above, below):
+            axes.grid(alpha=0.3)
+        if path is not None:
+            figure.savefig(path)
+        return figure
 
     def __repr__(self) -> str:
         lattice = "x".join(map(str, self.extents))

@@ -1,6 +1,8 @@
 """The page stands alone, shows what it should, and its plots are really drawn."""
 
+import base64
 import contextlib
+import csv
 import io
 import re
 import resource
@@ -9,12 +11,15 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from PIL import Image
 
 from trellis.analysis import Results, analyze
 from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.report import write_report
+from trellis.report.figure_data import csv_of, described
 from trellis.report.figures import correlators, effective_masses, fitted_correlator, particle_figure
+from trellis.report.page_parts import with_arxiv_links
 from trellis.report.style import COLOURS, colour_and_marker, look
 
 OCTET_AND_DECUPLET = ["lambda", "sigma", "xi", "delta", "sigma_star", "xi_star", "omega"]
@@ -78,19 +83,65 @@ def test_page_has_every_part(made):
     assert results.provenance.run_files[0].splitlines()[0] in words
     assert "Masses <of> a & b" in words, "escaped in the file, whole on the page"
     assert all(warning in words for warning in results.warnings)
-    assert page.tags.count("svg") == 2 + len(results.particles) + 1
+    assert page.tags.count("svg") == 2 + 2 * len(results.particles) + 1
 
 
-def test_page_refers_to_nothing_outside(made):
+def test_page_loads_nothing_from_outside(made):
+    """It has links to papers, to files beside it and to what was analysed, which a reader may follow."""
     text = made[2]
     page = Page(text)
     assert not {"script", "link", "img", "iframe", "object"}.intersection(page.tags)
+    followed = ("#", "https://arxiv.org/abs/", "data:text/csv;base64,", "plots/", "results.json", "file:///")
     for key, value in page.attributes:
-        if key in ("src", "href", "xlink:href", "data", "srcset"):
-            assert value.startswith("#"), (key, value)
-    assert not re.search(r"https?://|//[a-z0-9.-]+\.[a-z]{2,}/|@import", text)
+        assert key not in ("src", "data", "srcset")
+        if key in ("href", "xlink:href"):
+            assert value.startswith(followed if key == "href" else "#"), (key, value)
+    loose = re.sub(r'<a [^>]*href="[^"]*"', "", text)
+    assert not re.search(r"https?://|//[a-z0-9.-]+\.[a-z]{2,}/|@import", loose)
     for target in re.findall(r"url\(([^)]*)\)", text):
         assert target.startswith("#")
+
+
+def test_contents_links_and_numbers_of_figures(made):
+    """Sections are listed, citations lead to arXiv, figures have words, and their numbers are in the page."""
+    output, results, text = made
+    contents = re.search(r'<nav id="contents".*?</nav>', text, re.DOTALL)[0]
+    listed = re.findall(r'href="#([\w-]+)"', contents)
+    assert listed == re.findall(r'<section[^>]* id="([\w-]+)"', text)
+    assert "https://arxiv.org/abs/2008.01069" in text
+    assert "https://arxiv.org/abs/hep-lat/0306017" in text
+    assert with_arxiv_links("<title>arXiv:2008.01069</title><pre>arXiv:2008.01069</pre>").count("<a") == 0
+    assert f'href="{(output.parent / "c.h5").as_uri()}"' in text
+    words = re.findall(r'<svg [^>]*role="img"[^>]* aria-label="([^"]+)"', text)
+    assert len(words) == text.count("<svg")
+    assert any("correlator C(t) (lattice units) against time from the source" in w for w in words)
+    numbers = dict(re.findall(r'download="([\w.]+)" href="data:text/csv;base64,([^"]+)"', text))
+    assert set(numbers) == {f"{path.stem}.csv" for path in (output / "plots").iterdir()}
+    rows = list(csv.DictReader(io.StringIO(base64.b64decode(numbers["correlators.csv"]).decode())))
+    pion = results.particles["pion"].correlator
+    points = [row for row in rows if row["curve"] == "pi" and row["y_error"]]
+    assert [float(row["y"]) for row in points] == pytest.approx(pion.value, rel=1e-12)
+    assert [float(row["y_error"]) for row in points] == pytest.approx(pion.error, rel=1e-9)
+
+
+def test_numbers_of_a_figure():
+    """Error bars in both directions, lines, bars; what crosses the whole panel is no data."""
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    left.errorbar([1, 2], [3, 4], yerr=[0.5, 0.25], xerr=[0.1, 0.2], label=r"$\pi$", fmt="o")
+    left.axhline(7)
+    left.set_ylabel(r"$a\,m_{\mathrm{eff}}$")
+    left.plot([0, 1], [5, 6])
+    right.bar([1.5], [2.5], 0.5, label="weights")
+    assert csv_of(figure).splitlines() == [
+        "panel,curve,x,y,x_error,y_error",
+        "1,pi,1.0,3.0,0.1,0.5",
+        "1,pi,2.0,4.0,0.2,0.25",
+        "1,a m_eff,0.0,5.0,,",
+        "1,a m_eff,1.0,6.0,,",
+        "2,weights,1.5,2.5,,",
+    ]
+    assert described(figure).startswith("a m_eff against values (curves: pi); values against values")
 
 
 def test_svg_identifiers_are_unique_and_resolved(made):
@@ -105,7 +156,7 @@ def test_svg_identifiers_are_unique_and_resolved(made):
 
 def test_plots_are_there_and_not_blank(made):
     plots = sorted((made[0] / "plots").iterdir())
-    assert len(plots) == 2 + len(made[1].particles) + 1
+    assert len(plots) == 2 + 2 * len(made[1].particles) + 1
     for path in plots:
         pixels = np.asarray(Image.open(io.BytesIO(path.read_bytes())).convert("RGB"))
         assert pixels.shape[1] > 900
@@ -194,7 +245,8 @@ def test_pictures_of_an_earlier_report_go(made, tmp_path):
         write_report(pion, tmp_path)
     assert set((tmp_path / "plots").iterdir()) == earlier
     write_report(pion, tmp_path)
-    names = {"correlators.png", "effective_masses.png", "fit_pion.png", "series_plaquette.png"}
+    names = {f"{name}.png" for name in ("correlators", "effective_masses", "series_plaquette")}
+    names |= {"fit_pion.png", "correlation_pion.png"}
     assert {path.name for path in (tmp_path / "plots").iterdir()} == names | {path.name for path in mine}
     assert all(path.read_text() == "mine" for path in mine)
 

@@ -102,8 +102,17 @@ def particle_result(fit: ParticleFit, options: AnalysisOptions) -> ParticleResul
         scan=scan,
         correlator=mean_series(first, fit.inflation),
         effective_mass=effective_mass_series(first, fit.inflation),
+        correlation=_correlations(first, best),
         notes=fit.notes,
     )
+
+
+def _correlations(correlator: Correlator, fit: FitResult) -> list[list[float]]:
+    """Return the correlations between the times of a fit, as the samples have them."""
+    window = correlator.fit_samples()[:, fit.t_min : fit.t_max + 1]
+    if len(window) < 2 or np.any(window.std(axis=0) == 0):
+        return []
+    return np.atleast_2d(np.corrcoef(window, rowvar=False)).tolist()
 
 
 def _priors(fit: ParticleFit, options: AnalysisOptions) -> dict[str, tuple[float, float]]:

@@ -66,6 +66,9 @@ class ParticleResult(Record):
         The mass in MeV, where a scale was given.
     effective_mass
         At t + 1/2, of the folded correlator for mesons on a periodic lattice.
+    correlation
+        Correlations of the data between the times t_min ... t_max of the best fit, [time][time], of the first
+        correlator of a simultaneous fit; empty in results of earlier versions.
     """
 
     mass: float
@@ -98,6 +101,7 @@ class ParticleResult(Record):
     scan: list[FitResult]
     correlator: Series
     effective_mass: Series
+    correlation: list[list[float]] = Field(default_factory=list)
     notes: list[str]
 
     @property
