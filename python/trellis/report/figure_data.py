@@ -1,4 +1,4 @@
-"""What a figure says without being seen: its numbers as a table, and its axes and curves in words."""
+"""The numbers of a figure as a table, and its axes and curves in words."""
 
 from __future__ import annotations
 
@@ -91,8 +91,6 @@ def _rows(axes: Axes) -> Iterator[list[Any]]:
 def _error_bars(container: ErrorbarContainer, name: str) -> Iterator[list[Any]]:
     """Yield the points of error bars; the error is half of what the bar spans."""
     points, _, bars = container.lines
-    if points is None:
-        return
     spans: dict[str, list[float]] = {}
     for k, has in enumerate(("has_xerr", "has_yerr")):
         if getattr(container, has):

@@ -103,9 +103,18 @@ def roofline(
     for k, (name, peak) in enumerate(sorted(peaks.items(), key=lambda item: item[1])):
         axes.axhline(peak, color=INK, lw=1.0, ls=("--", ":")[k % 2], label=f"peak, {name}: {peak:.3g} GF/s")
     for k, point in enumerate(points):
-        look = {"marker": MARKERS[k // len(COLOURS) % len(MARKERS)], "color": COLOURS[k % len(COLOURS)]}
+        marker, colour = MARKERS[k // len(COLOURS) % len(MARKERS)], COLOURS[k % len(COLOURS)]
         text = point.name if k < _MOST_NAMED else None
-        axes.plot([point.intensity], [point.gflops], ls="", mfc="white", mew=1.2, label=text, **look)
+        axes.plot(
+            [point.intensity],
+            [point.gflops],
+            ls="",
+            marker=marker,
+            color=colour,
+            mfc="white",
+            mew=1.2,
+            label=text,
+        )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(_LEAST, _MOST)

@@ -1,4 +1,4 @@
-"""What needs a person: the limits, and the sentences."""
+"""The limits beyond which a run needs a person, and the sentences that say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a run holds the lock of its folder: the kernel is asked, and no lock is taken.
+"""The lock of a run's folder is looked at: the kernel says whether it is held, and no lock is taken.
 
 ``runs/folder_lock.py`` has the locks: a byte stands for each configuration, and the lines of the file say who
 holds which. A run that ends well takes its line away, one that is killed leaves it.
@@ -26,7 +26,7 @@ _NOBODY: list[dict[str, Any]] = []
 
 @dataclass(frozen=True)
 class Lock:
-    """What the lock of a folder says.
+    """The answer to a look at the lock of a folder.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Target:
-    """What is watched: `file` is a run file, or None where the path is a folder of results."""
+    """A run that is watched: `file` is its run file, or None where the path is a folder of results."""
 
     kind: str
     folder: Path
