@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/solver/solve.hpp"
+#include "trellis/solver/solve_watch.hpp"
 #include "trellis/solver/solver_methods.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
@@ -76,6 +77,14 @@ void bind_solver(nb::module_& m) {
                    })
       .def_prop_ro("summary", &SolveReport::summary);
   m.def("solve", solve_on_host_fields, "solver"_a, "A"_a, "x"_a, "b"_a, release_gil());
+  m.def(
+      "look_at_solve",
+      [] {
+        const SolveMoment found = look_at_solve();
+        return std::pair(found.iterations, found.residual);
+      },
+      "Iterations and residual of the solve under way, if it records its history.");
+  m.def("forget_solve", forget_solve, "A new solve begins.");
 }
 
 }  // namespace trellis::bindings

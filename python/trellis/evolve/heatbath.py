@@ -12,6 +12,7 @@ from ..ground.arguments import choice, instance, integer, real
 from ..ground.arguments import seed as seed_of
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NotCopied
+from ..ground.progress_display import displaying
 
 #: A sweep of the run files is one update with a single heat-bath sweep.
 _HEATBATH_SWEEPS = 1
@@ -71,7 +72,7 @@ def quenched(
     over_relaxation: int = 4,
     start: Literal["hot", "cold"] = "hot",
     grid: FourIntegers | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | bool | None = None,
     device: str = "cpu",
 ) -> GaugeField:
     """Make a quenched configuration of the Wilson plaquette action. Collective.
@@ -93,7 +94,7 @@ def quenched(
     start
         "hot" or "cold".
     progress
-        Called with the number of each finished sweep.
+        True shows the sweeps on standard error; a function is called with the number of each finished one.
     grid
         Ranks in x, y, z, t; default: the grid with the least communication.
     device
@@ -112,8 +113,10 @@ def quenched(
     geometry = Geometry(lattice, grid)
     U = (hot(geometry, seed=seed) if start == "hot" else cold(geometry)).to(device)
     heatbath = HeatBath(beta=beta, seed=seed, over_relaxation=over_relaxation)
-    for number in range(1, sweeps + 1):
-        heatbath.sweep(U, number)
-        if progress:
-            progress(number)
+    with displaying("sweeps", sweeps, wanted=progress is True) as show:
+        for number in range(1, sweeps + 1):
+            heatbath.sweep(U, number)
+            show(number, f"{number} of {sweeps}")
+            if callable(progress):
+                progress(number)
     return U

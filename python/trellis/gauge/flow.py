@@ -15,6 +15,7 @@ from ..ground.arguments import choice, instance, real
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray, NotCopied
 from ..ground.errors import BadArgument
+from ..ground.progress_display import displaying
 from ..ground.scale_setting import reference_time, w0_scale
 from .fields import GaugeField
 
@@ -194,7 +195,7 @@ def flow_history(
     action: FlowAction = "wilson",
     tolerance: float = 1e-6,
     step: float | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | bool | None = None,
 ) -> FlowHistory:
     """Flow to `time` and measure at 0, spacing, 2 spacing, ... and at the end. Collective.
 
@@ -207,7 +208,7 @@ def flow_history(
     action, tolerance, step
         As of :class:`GradientFlow`.
     progress
-        Called with each flow time that was measured.
+        True shows the flow time on standard error; a function is called with each time that was measured.
 
     Returns
     -------
@@ -231,10 +232,12 @@ def flow_history(
         )
     times = np.minimum(spacing * np.arange(count + 1), time)
     rows = []
-    for t in times:
-        flow.advance(float(t))
-        rows.append(flow.observables())
-        if progress:
-            progress(float(t))
+    with displaying("flow", time, wanted=progress is True) as show:
+        for t in times:
+            flow.advance(float(t))
+            rows.append(flow.observables())
+            show(float(t), f"t/a^2 = {t:.3g} of {time:g}")
+            if callable(progress):
+                progress(float(t))
     columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return FlowHistory(time=times, **columns)

@@ -14,6 +14,7 @@ from ..run_files.generate import OF_TRAJECTORIES
 from ..run_files.loading import load_toml
 from ..runs.given_run import given_run
 from ..runs.reporting import Step, StepReporter
+from ..runs.step_display import displaying_steps
 from ..runs.stopping import StopRequest
 from .result import HeatBathResult, StepProposal, TrajectoriesResult
 
@@ -24,6 +25,7 @@ def run(
     resume: bool = False,
     trajectories: int | None = None,
     on_progress: Callable[[Step], None] | None = None,
+    progress: bool = False,
 ) -> HeatBathResult | TrajectoriesResult:
     """Make the configurations of a run, as `trellis generate` does; nothing is printed.
 
@@ -43,6 +45,8 @@ def run(
     on_progress
         Is called on rank 0 with each step. An error other than KeyboardInterrupt that it raises ends the run
         in the same way, and is then raised on all ranks.
+    progress
+        Show a bar of the steps on standard error.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def run(
         trajectories = arguments.integer("trajectories", trajectories, least=1)
     model, text = _loaded(run)
     stop = StopRequest()
-    with StepReporter(on_progress, stop) as output:
+    with displaying_steps(progress, on_progress) as told, StepReporter(told, stop) as output:
         if isinstance(model, HmcRun):
             from .trajectories import generate_trajectories
 

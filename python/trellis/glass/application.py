@@ -16,6 +16,7 @@ from ..runs.folder_lock import FolderLock
 from ..runs.given_run import given_run
 from ..runs.reporting import Step, StepReporter
 from ..runs.setup import make_output_folder, require_memory, set_threads
+from ..runs.step_display import displaying_steps
 from ..runs.stopping import StopRequest
 from .files import RESULTS, checkpoints, load_last_checkpoint, write_checkpoint, write_results
 from .observables import LogarithmicBins, measure
@@ -33,6 +34,7 @@ def run(
     *,
     resume: bool = False,
     on_progress: Callable[[Step], None] | None = None,
+    progress: bool = False,
 ) -> GlassResult:
     """Simulate the spin glass of a run file, as `trellis glass` does; nothing is printed.
 
@@ -50,6 +52,8 @@ def run(
     on_progress
         Is called on rank 0 with each step. An error other than KeyboardInterrupt that it raises ends the run
         in the same way, and is then raised on all ranks.
+    progress
+        Show a bar of the steps on standard error.
 
     Returns
     -------
@@ -68,7 +72,7 @@ def run(
     """
     model, text, _ = given_run(run, GlassRun)
     stop = StopRequest()
-    with StepReporter(on_progress, stop) as output:
+    with displaying_steps(progress, on_progress) as told, StepReporter(told, stop) as output:
         return _Simulation(model, text, output, stop).run_all(resume)
 
 

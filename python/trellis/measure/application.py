@@ -13,6 +13,7 @@ from ..run_files import MeasureRun
 from ..run_files.loading import line_of
 from ..runs.given_run import given_run
 from ..runs.reporting import Step, StepReporter
+from ..runs.step_display import displaying_steps
 from ..runs.stopping import StopRequest
 from .configuration_files import between
 from .course import measure_run
@@ -29,6 +30,7 @@ def run(
     first: int | None = None,
     last: int | None = None,
     on_progress: Callable[[Step], None] | None = None,
+    progress: bool = False,
 ) -> MeasureResult:
     """Measure on every configuration of a run, as `trellis measure` does; nothing is printed.
 
@@ -48,6 +50,8 @@ def run(
     on_progress
         Is called on rank 0 with each step. An error other than KeyboardInterrupt that it raises ends the run
         in the same way, and is then raised on all ranks.
+    progress
+        Show a bar of the steps on standard error.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def run(
     model = model.model_copy(update={"configurations": between(model.configurations, first, last)})
     stop = StopRequest()
     try:
-        with StepReporter(on_progress, stop) as output:
+        with displaying_steps(progress, on_progress) as told, StepReporter(told, stop) as output:
             return measure_run(model, text, output, stop, resume=resume)
     except BadArgument as error:
         if path is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,14 +17,8 @@ from ..ground.solve_report import NotConverged, SolveReport
 from ..quarks.operators import QuarkOperator
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
-from .noise_traces import (
-    Noise,
-    StaggeredObservables,
-    WilsonObservables,
-    noise_key,
-    staggered_observables,
-    wilson_observables,
-)
+from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
+from .solve_display import displaying_solve
 
 if TYPE_CHECKING:
     from .. import _core
@@ -72,6 +66,7 @@ class BoundSolver(SharedByCopies, NoArray):
         axial_current: bool = False,
         allow_not_converged: bool = False,
         history: bool = False,
+        progress: bool = False,
     ) -> Propagator:
         """S = M^-1 source, all twelve columns in one batch. Collective.
 
@@ -92,6 +87,8 @@ class BoundSolver(SharedByCopies, NoArray):
             Return what was reached instead of raising; ``S.report`` tells how far it is.
         history
             Record the residual after each iteration (``S.report.history``).
+        progress
+            Show iterations and residual on standard error while the solve lasts.
 
         Raises
         ------
@@ -104,17 +101,20 @@ class BoundSolver(SharedByCopies, NoArray):
         instance("source", source, Source)
         if guess is not None:
             instance("guess", guess, Propagator)
-        spec = self._spec(history)
+        spec = self._spec(history, progress)
         M = self.operator
         if not M._has_spin:
             raise BadArgument(f"this propagator() is for quarks with spin: use M.propagator(source) of {M!r}")
         if not source.has_spin:
             raise BadArgument(f"source: expected one of quarks with spin (has_spin=True), found {source!r}")
-        solved = M._solve_propagator(
-            spec, source._core, guess, keep_fields=keep_fields, axial_current=axial_current
-        )
+        with displaying_solve(progress, spec.tolerance):
+            solved = M._solve_propagator(
+                spec, source._core, guess, keep_fields=keep_fields, axial_current=axial_current
+            )
         propagator = self._checked(solved.quark, allow_not_converged, solved.midpoint, solved.fields)
         propagator.axial_current = solved.axial_current
+        if propagator.report is not None and not history:
+            propagator.report = replace(propagator.report, history=())
         return propagator
 
     def observables(
@@ -227,6 +227,7 @@ class BoundSolver(SharedByCopies, NoArray):
         guess: ArrayLike | None = None,
         allow_not_converged: bool = False,
         history: bool = False,
+        progress: bool = False,
     ) -> tuple[NDArray[np.complex128], SolveReport]:
         """x with M x = b for one field. Collective.
 
@@ -241,6 +242,8 @@ class BoundSolver(SharedByCopies, NoArray):
             Return what was reached instead of raising; the report tells how far it is.
         history
             Record the residual after each iteration (``report.history``).
+        progress
+            As of :meth:`propagator`.
 
         Returns
         -------
@@ -256,14 +259,19 @@ class BoundSolver(SharedByCopies, NoArray):
         M = self.operator
         right = M._field("b", b)
         x = M._field("guess", np.zeros(np.shape(b)) if guess is None else guess)
-        report = self._report(load().solve(self._spec(history), M._core, x, right))
+        spec = self._spec(history, progress)
+        with displaying_solve(progress, spec.tolerance):
+            found = load().solve(spec, M._core, x, right)
+        report = self._report(found) if history else replace(self._report(found), history=())
         if not allow_not_converged:
             require_converged(report)
         return M._to_numpy(x), report
 
-    def _spec(self, history: bool) -> Any:
+    def _spec(self, history: bool, progress: bool) -> Any:
+        """The solver's value; one that is shown records its history, too."""
         spec = self.solver._spec()
-        return spec.with_history() if instance("history", history, bool) else spec
+        is_recorded = instance("history", history, bool) | instance("progress", progress, bool)
+        return spec.with_history() if is_recorded else spec
 
     def _report(self, found: _core.SolveReport, columns: int | None = None) -> SolveReport:
         """The report with the roof of this machine for the solve's working set.

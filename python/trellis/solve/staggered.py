@@ -22,7 +22,7 @@ class _StaggeredSolves(MassSolves):
     """The solves of staggered operators."""
 
     def solve(
-        self, b: ArrayLike, *, solver: Solver | None = None
+        self, b: ArrayLike, *, solver: Solver | None = None, progress: bool = False
     ) -> tuple[NDArray[np.complex128], SolveReport]:
         """x with M x = b, through the even sites. Collective.
 
@@ -33,13 +33,15 @@ class _StaggeredSolves(MassSolves):
         solver
             Any solver; default cg(tolerance=1e-10). Its tolerance is one of M x = b.
             ``M.solve(b, solver=s)`` is ``tr.even_odd(s)(M).solve(b)``.
+        progress
+            Show iterations and residual on standard error while the solve lasts.
 
         Raises
         ------
         NotConverged
             The tolerance was missed.
         """
-        return bound_to(self, solver).solve(b)
+        return bound_to(self, solver).solve(b, progress=progress)
 
     def pion(
         self, *, source: Sequence[int] = (0, 0, 0, 0), solver: Solver | None = None

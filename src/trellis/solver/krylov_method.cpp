@@ -6,6 +6,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/base/stop.hpp"
 #include "trellis/field/columns.hpp"
+#include "trellis/solver/solve_watch.hpp"
 
 namespace trellis {
 
@@ -96,7 +97,9 @@ void SolveProgress::record(const Coefficients& residual2) {
     }
     largest2 = std::max(largest2, c.unit2 * c.residual2);
   }
-  if (records_history_) history.push_back(std::sqrt(largest2));
+  if (!records_history_) return;
+  history.push_back(std::sqrt(largest2));
+  tell_iteration(long(history.size()), history.back());
 }
 
 bool SolveProgress::wants_reliable_update() const {
