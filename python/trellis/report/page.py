@@ -17,7 +17,7 @@ from ..analysis.records.results import Results
 from . import figures, statistics_figures, stream_figures
 from .charge_figures import charge_drawings
 from .embed import png_bytes
-from .page_parts import Plot, embedded, file_link, page_style, with_arxiv_links, with_contents
+from .page_parts import Plot, embedded, page_style, with_arxiv_links, with_contents
 from .style import look, observable_label
 
 #: Observables that get a figure, in this order, when they are there.
@@ -91,7 +91,6 @@ def render_page(results: Results, plots: dict[str, Plot]) -> str:
     environment.globals["is_timing"] = is_timing
     environment.globals["particle_title"] = lambda name: name.replace("_", " ")
     environment.globals["plot"] = lambda name: embedded(name, plots[name])
-    environment.globals["file_link"] = file_link
     template = environment.get_template("report.html.j2")
     page = template.render(r=results, plots=plots, style=page_style())
     return with_contents(with_arxiv_links(page))

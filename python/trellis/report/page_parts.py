@@ -70,10 +70,3 @@ def with_arxiv_links(page: str) -> str:
 def _link(match: re.Match[str]) -> str:
     return f'<a href="https://arxiv.org/abs/{match[2] or match[3]}">{match[1]}</a>'
 
-
-def file_link(path: str) -> Markup:
-    """Return the path as a link where the file is there, else as a text."""
-    file = Path(path)
-    if not file.exists():
-        return Markup.escape(path)
-    return Markup('<a href="{}">{}</a>').format(file.resolve().as_uri(), path)

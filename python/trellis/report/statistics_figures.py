@@ -154,7 +154,7 @@ def dispersion(moving: dict[str, dict[int, ParticleResult]], extent: int) -> Fig
     axes.plot([], [], color=INK, lw=0.9, ls=(0, (4, 2)), label="lattice boson, one axis")
     axes.set_xlabel("$(ap)^2$")
     axes.set_ylabel("$(aE)^2$")
-    axes.set_xlim(0, None)
+    axes.set_xlim(-0.03 * axes.get_xlim()[1], None)  # room for the whole point at rest
     axes.set_ylim(0, None)
     axes.legend(loc="best")
     return figure
@@ -166,11 +166,16 @@ def lattice_energy(mass: float, momentum: NDArray) -> NDArray:
 
 
 def draw_summation(axes: Axes, observable: AutocorrelationResult) -> None:
-    """Draw tau_int against the window where the sum ends, with the errors of Madras and Sokal (1988)."""
+    """Draw tau_int against the window W where the sum ends.
+
+    It is corrected for the mean that was subtracted, and has the error 2 tau sqrt((W + 1/2 - tau) / N), both of
+    U. Wolff, hep-lat/0306017, as the value of the report is.
+    """
     rho = np.array(observable.rho.value, dtype=float)
-    window = np.arange(len(rho))
-    tau = 0.5 + np.concatenate([[0.0], np.cumsum(rho[1:])])
-    error = np.abs(tau) * np.sqrt(2 * (2 * window + 1) / max(observable.count, 1))
+    window, count = np.arange(len(rho)), max(observable.count, 1)
+    summed = 0.5 + np.concatenate([[0.0], np.cumsum(rho[1:])])
+    tau = summed * (1 + (2 * window + 1) / count) / (1 + 1 / count)
+    error = 2 * np.abs(tau) * np.sqrt(np.clip(window + 0.5 - summed, 0, None) / count)
     axes.errorbar(window, tau, error, fmt="o", color=COLOURS[3], mfc="white", mew=1.1)
     axes.axvline(observable.window, color=INK, lw=0.9, ls=(0, (3, 2)))
     axes.axhline(0.5, color=FAINT, lw=0.8)
