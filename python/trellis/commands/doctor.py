@@ -248,7 +248,7 @@ def _plot_roofs(found: dict[str, Any], path: Path) -> None:
     peaks = {name: speed[f"peak_{name}_gflops"] for name in ("float", "double")}
     ending = "_gbytes_per_second"
     bandwidths = {
-        name.removesuffix(ending).replace("_", " "): value
+        name.removesuffix(ending).replace("_", " ").replace("mib", "MiB"): value
         for name, value in speed.items()
         if name.endswith(ending)
     }

@@ -115,6 +115,7 @@ def _draw_weights(axes: Axes, particle: ParticleResult) -> None:
     heavy = [fit for fit in particle.scan if fit.weight > 0.01] or particle.scan
     masses = [f.mass - 1.3 * f.mass_error for f in heavy] + [f.mass + 1.3 * f.mass_error for f in heavy]
     axes.set_xlim(min(*masses, low), max(*masses, high))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
     axes.set_title("Weights of the fits")
     axes.set_xlabel(r"$a\,m$")
     axes.set_ylabel("weight")
