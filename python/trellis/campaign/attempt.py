@@ -87,7 +87,9 @@ def outputs_of(task: Task, number: int, alternative: int, state: Path) -> list[t
     ]
 
 
-def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple[Launch, list[str]]:
+def prepare(
+    attempt: Attempt, campaign: Campaign, machine: Machine, *, keeps_whole: bool
+) -> tuple[Launch, list[str]]:
     """Make folders, set old files aside, fill in the command.
 
     Parameters
@@ -129,6 +131,7 @@ def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple
         fill_at_launch(word, values, written_names, f"task {task.name!r}", for_shell=i in lines)
         for i, word in enumerate(words)
     )
+    command = machine.batch.inside_container(command)
     if not task.outputs:
         marker = str(root / attempt.outputs[0][1])
         command = ("/bin/sh", "-c", '"$@" && : > "$0"', marker, *command)
@@ -231,6 +234,19 @@ def told_failure(content: Mapping[str, Any]) -> str:
     """The reason of a failure for people, from its file: with the log, where more is to be read."""
     log = content.get("log")
     return f"{content['reason']}; log: {log}" if log else str(content["reason"])
+
+
+def log_of(attempt: Attempt) -> str | None:
+    """The file in which the reason of a failure is to be read; None: there is none.
+
+    What the launcher itself said (srun, flux, hq) lies beside the log of the program.
+    """
+    log = attempt.log
+    own = [log.with_name(log.name + suffix) for suffix in (".srun", ".client")]
+    for path in (log, *own):
+        if path.exists() and path.stat().st_size > 0:
+            return str(path)
+    return str(log) if log.exists() else None
 
 
 def log_tail(path: Path, count: int = 4096) -> bytes:

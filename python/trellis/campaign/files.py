@@ -10,12 +10,13 @@ from typing import Any
 
 from ..ground.errors import BadArgument, RunFileError
 from ..run_files.loading import load_run_file, parse_run_file, validate_run
+from .batch import Batch
 from .dataflow import link_files
 from .expansion import expand
 from .graph import check_graph
 from .launchers import check_options
-from .machine_tables import MachineFile, MachineTable, NodesTable
-from .model import Campaign, Gpu, Machine, Node, StartUp, Task, require_estimates
+from .machine_tables import BatchTable, MachineFile, MachineTable, NodesTable
+from .model import Campaign, Gpu, Machine, Node, StartUp, Task
 from .tables import CampaignFile, CampaignTable, MadeTasksFile
 from .times import parse_seconds
 
@@ -198,7 +199,14 @@ def _machine(file: MachineFile, where: str) -> Machine:
         node_failures=file.machine.node_failures,
         settle_seconds=_settle_seconds(file.machine),
         start_up=StartUp(**file.start_up.model_dump()),
+        batch=_batch(file.batch),
     )
+
+
+def _batch(table: BatchTable) -> Batch:
+    words: dict[str, Any] = table.model_dump()
+    words |= {key: tuple(value) for key, value in words.items() if isinstance(value, list)}
+    return Batch(**words)
 
 
 def _settle_seconds(table: MachineTable) -> float:

@@ -7,7 +7,7 @@ import subprocess
 import time
 from typing import Any
 
-from .attempt import Attempt, check_outputs, classify, publish, told_failure
+from .attempt import Attempt, check_outputs, classify, log_of, publish, told_failure
 from .launchers.base import Ended
 from .manager_state import Course
 from .model import Failure, State
@@ -110,10 +110,10 @@ class Judge:
                 failure, reason = Failure.NODE, f"the health command fails on {', '.join(bad)}; {reason}"
         content: dict[str, Any] = {"failure": failure.value, "reason": reason, "nodes": list(nodes)}
         content |= {"status": ended.status, "seconds": seconds}
-        if attempt.log.exists():
-            content["log"] = str(attempt.log)
+        if (log := log_of(attempt)) is not None:
+            content["log"] = log
         self._end_claim(attempt, "failed", content)
-        self._record_end(attempt, ended, failure.value, reason, {})
+        self._record_end(attempt, ended, failure.value, reason, {}, log=content.get("log"))
         course.histories[name].failures.append(content)
         for _, written, is_renamed in attempt.outputs:
             if is_renamed and task.outputs and (aside := set_aside(course.root / written)):
@@ -137,7 +137,16 @@ class Judge:
         except OSError as error:
             self.course.say(f"{attempt.task.name}: its end could not be written: {error}")
 
-    def _record_end(self, attempt: Attempt, ended: Ended, outcome: str, reason: str, outputs: dict) -> None:
+    def _record_end(
+        self,
+        attempt: Attempt,
+        ended: Ended,
+        outcome: str,
+        reason: str,
+        outputs: dict,
+        *,
+        log: str | None = None,
+    ) -> None:
         self.course.records.end_attempt(
             attempt.task.name,
             attempt.number,
@@ -146,6 +155,7 @@ class Judge:
             outcome=outcome,
             reason=reason,
             outputs=outputs,
+            log=log,
         )
 
 

@@ -34,7 +34,7 @@ def start(course: Course, decision: Start) -> tuple[Attempt, Ended] | None:
     course.started += 1
     course.progress.set([name], State.RUNNING)
     try:
-        launch, aside = prepare(attempt, course.campaign, keeps_whole=is_unfinished)
+        launch, aside = prepare(attempt, course.campaign, course.machine, keeps_whole=is_unfinished)
     except OSError as error:
         _record(course, attempt, ())
         return attempt, Ended(None, launcher_error=str(error))
@@ -102,10 +102,9 @@ def hang_seconds(course: Course, task: Task, alternative: int) -> float | None:
 
 def _record(course: Course, attempt: Attempt, command: tuple[str, ...]) -> None:
     task, placement = attempt.task, attempt.placement
-    course.records.insert(
-        "attempt",
-        task=task.name,
-        number=attempt.number,
+    course.records.begin_attempt(
+        task.name,
+        attempt.number,
         task_group=task.group,
         parameters=dict(task.parameters),
         alternative=placement.alternative,
@@ -113,7 +112,6 @@ def _record(course: Course, attempt: Attempt, command: tuple[str, ...]) -> None:
         command=command,
         estimate=attempt.estimate,
         started=attempt.started_at,
-        outcome="running",
         inputs=attempt.inputs,
         log=str(attempt.log),
         ranks=placement.ranks,

@@ -76,6 +76,38 @@ class StartUpTable(Table):
     bad_fraction: float = Field(default=0, ge=0, lt=1, description="This fraction of nodes does not work.")
 
 
+class BatchTable(Table):
+    """[batch]: batch jobs of `trellis campaign submit`, and what stands around programs in them."""
+
+    system: Literal["slurm", "pbs", "lsf"] = Field(
+        default="slurm", description="This system takes the batch jobs."
+    )
+    account: str = Field(default="", description="The time is charged to this account or project.")
+    partition: str = Field(
+        default="", description="Jobs go to this partition of Slurm, or to this queue of PBS or LSF."
+    )
+    qos: str = Field(default="", description="Jobs have this quality of service; Slurm alone knows it.")
+    constraint: str = Field(default="", description="The nodes have this feature.")
+    gpu_option: Literal["gres", "gpus-per-node", "none"] = Field(
+        default="gres", description="Slurm is asked for the GPUs of a node by this option."
+    )
+    modules: list[str] = Field(
+        default=[], description="These modules are loaded in the job; one that is missing ends the campaign."
+    )
+    prologue: list[str] = Field(
+        default=[], description="These lines of shell follow in the batch script, before anything runs."
+    )
+    container: list[str] = Field(
+        default=[],
+        description="These words stand before the command of each task, as "
+        '["apptainer", "exec", "trellis.sif"]. The manager and predicates run outside the container.',
+    )
+    container_python: str = Field(
+        default="python3", description="Stages of trellis run by this interpreter inside the container."
+    )
+    options: list[str] = Field(default=[], description="These are further options of the batch system.")
+
+
 class MachineTable(Table):
     """[machine]"""
 
@@ -83,7 +115,7 @@ class MachineTable(Table):
     launcher: str = Field(
         default="process",
         description="Programs are started by this launcher: process, slurm, slurm_steps, slurm_agents, "
-        "flux, hyperqueue, template.",
+        "flux, hyperqueue, pbs, lsf, template.",
     )
     health: list[str] = Field(
         default=[],
@@ -105,6 +137,7 @@ class MachineFile(Table):
     nodes: list[NodesTable] = Field(min_length=1, description="The machine has these nodes, by kinds.")
     allocation: AllocationTable = AllocationTable()
     start_up: StartUpTable = StartUpTable()
+    batch: BatchTable = BatchTable()
     launcher_options: dict[str, Any] = Field(default={}, description="These are the launcher's own words.")
     device: list[DeviceTable] = Field(
         default=[], description="Ranks compute on these, for the scaling model."

@@ -117,6 +117,16 @@ class Manager:
             machine={"name": machine.name, "nodes": len(machine.nodes), "launcher": machine.launcher},
             campaign={"name": self.campaign.name, "tasks": len(course.tasks), "text": self.campaign.text},
         )
+        course.lines.write(
+            "started",
+            version=__version__,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            campaign=self.campaign.name,
+            tasks=len(course.tasks),
+            machine=machine.name,
+            nodes=len(machine.nodes),
+        )
         self.launcher.is_stopped = lambda: self.signals > 0
         self.launcher.start()
         left = self.launcher.seconds_left()
@@ -281,6 +291,7 @@ class Manager:
         progress = course.progress
         progress.set([n for n in course.planner.held if progress.state[n] is State.READY], State.HELD)
         course.records.event("ended", detail=reason)
+        course.lines.write("tasks", **{state.value: count for state, count in progress.counts.items()})
         course.records.update("manager", {"id": course.claims.id}, ended=time.time())
         course.records.close()
         with contextlib.suppress(OSError):  # on its own host others see that the process is gone

@@ -11,6 +11,7 @@ from ..ground.errors import Error
 from .attempt import Attempt
 from .claims import Claims, History
 from .cost_model import CostModel
+from .event_lines import EventLines
 from .files import load_made_tasks
 from .health import NodeHealth
 from .inputs import Inputs
@@ -61,9 +62,14 @@ class Course:
         check_requests(self.tasks.values(), machine)
         check_format(self.state)
         self.claims = Claims(self.state, lease_seconds=campaign.lease_seconds)
+        self.lines = EventLines(
+            self.state / "events" / f"{self.claims.id}.jsonl",
+            lambda reason: say(f"monitors outside will miss events: {reason}"),
+        )
         self.records = Records(
             self.state / "records" / f"{self.claims.id}.sqlite",
             lambda reason: say(f"the report will have gaps: {reason}"),
+            lines=self.lines,
         )
         self.health = NodeHealth(
             self.state / "quarantine", node_failures=machine.node_failures, manager=self.claims.id

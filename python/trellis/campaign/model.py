@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ground.errors import BadArgument
+from .batch import Batch
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -105,6 +105,8 @@ class Machine:
         So many node failures quarantine a node.
     settle_seconds
         Outputs of a task that ended with status 0 may be seen so much later (parallel file systems).
+    batch
+        Words of its batch jobs.
     """
 
     name: str
@@ -119,6 +121,7 @@ class Machine:
     node_failures: int = 1
     settle_seconds: float = 0.0
     start_up: StartUp = StartUp()
+    batch: Batch = field(default_factory=Batch)
 
     @property
     def usable(self) -> tuple[Node, ...]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ground.errors import FileError
+from .event_lines import EventLines
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS manager (
@@ -51,6 +52,8 @@ class Records:
         <state>/records/<manager>.sqlite
     on_loss
         Told once why the history has gaps.
+    lines
+        The same for monitors outside, as lines of JSON.
 
     Raises
     ------
@@ -58,7 +61,14 @@ class Records:
         The file cannot be made.
     """
 
-    def __init__(self, path: Path, on_loss: Callable[[str], None] = lambda reason: None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        on_loss: Callable[[str], None] = lambda reason: None,
+        *,
+        lines: EventLines | None = None,
+    ) -> None:
+        self._lines = lines
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self._on_loss, self._is_whole = path, on_loss, True
         try:
@@ -85,8 +95,25 @@ class Records:
             f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", [_plain(v) for v in values.values()]
         )
 
-    def end_attempt(self, task: str, number: int, **values: Any) -> None:
-        """Fill in how an attempt ended."""
+    def begin_attempt(self, task: str, number: int, **values: Any) -> None:
+        """A row for an attempt that begins."""
+        self.insert("attempt", task=task, number=number, outcome="running", **values)
+        self._tell(
+            "attempt-started",
+            task=task,
+            attempt=number,
+            group=values["task_group"],
+            nodes=[place[0] for place in values["places"]],
+            ranks=values["ranks"],
+            gpus=values["gpus"],
+            estimate=values["estimate"],
+            log=values["log"],
+        )
+
+    def end_attempt(self, task: str, number: int, *, log: str | None = None, **values: Any) -> None:
+        """Fill in how an attempt ended. `log` is where the reason of a failure is to be read."""
+        told = {key: values[key] for key in ("outcome", "reason", "status") if key in values}
+        self._tell("attempt-ended", task=task, attempt=number, log=log, **told)
         columns = ", ".join(f"{name} = ?" for name in values)
         self._do(
             f"UPDATE attempt SET {columns} WHERE task = ? AND number = ?",
@@ -105,6 +132,11 @@ class Records:
     def event(self, kind: str, *, task: str = "", node: str = "", detail: str = "") -> None:
         """Something worth a line in the report."""
         self.insert("event", time=time.time(), kind=kind, task=task, node=node, detail=detail)
+        self._tell(kind, task=task, node=node, detail=detail)
+
+    def _tell(self, event: str, **values: Any) -> None:
+        if self._lines is not None:
+            self._lines.write(event, **values)
 
     def commit(self, *, now: bool = False) -> None:
         """Make rows durable; at most four times a second unless `now`."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
+from ..campaign.allocations import batch_script
 from ..campaign.allocations import submit as submit_allocations
 from ..campaign.files import load_campaign, load_machine, parse_campaign
 from ..campaign.metaq import read_directory
@@ -12,7 +14,7 @@ from ..campaign.metaq_import import campaign_text
 from ..campaign.report import write_report
 from ..campaign.times import show_seconds
 from ..ground.errors import BadArgument, FileError
-from .output import Output
+from .output import Output, naming_standard_output
 
 
 def report(file: Path, page: Path | None, *, json: bool) -> int:
@@ -59,11 +61,30 @@ def import_metaq(
     return 0
 
 
-def submit(file: Path, *, machine: str, allocations: int, options: list[str], json: bool) -> int:
-    """Submit allocations to Slurm, one after the other until the campaign is done."""
+def submit(
+    file: Path,
+    *,
+    machine: str,
+    allocations: int,
+    nodes: int | None,
+    options: list[str],
+    dry_run: bool,
+    json: bool,
+) -> int:
+    """Submit allocations, one after the other until the campaign is done; or show their batch script."""
     output = Output(json)
     campaign, where = load_campaign(file), load_machine(machine)
-    job = submit_allocations(campaign, file, where, machine, allocations=allocations, options=options)
+    if dry_run:
+        script = batch_script(campaign, file, where, machine, options=options, nodes=nodes)
+        output.result({"run": "submit", "campaign": campaign.name, "job": None, "script": script})
+        if not json:
+            with naming_standard_output():
+                sys.stdout.write(script)
+                sys.stdout.flush()
+        return 0
+    job = submit_allocations(
+        campaign, file, where, machine, allocations=allocations, options=options, nodes=nodes
+    )
     output.result({"run": "submit", "campaign": campaign.name, "job": job, "allocations": allocations})
     output.line(f"job {job}, at most {allocations} allocations")
     return 0

@@ -147,14 +147,29 @@ def submit(
     allocations: Annotated[
         int, typer.Option("--allocations", "-n", min=1, help="At most so many, one after the other.")
     ] = 1,
-    option: Annotated[
-        list[str] | None, typer.Option(help="For sbatch, e.g. --option=--partition=gpu.")
+    nodes: Annotated[
+        int | None, typer.Option(min=1, help="Nodes of an allocation; default: all of the machine file.")
     ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="For the batch system, e.g. --option=--partition=gpu.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the batch script; submit nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Submit it to Slurm, renewed until it is done."""
+    """Submit it to Slurm, PBS or LSF, renewed until it is done."""
     from .campaign_files import submit as command
 
     console.run(
-        lambda: command(file, machine=machine, allocations=allocations, options=option or [], json=json), json
+        lambda: command(
+            file,
+            machine=machine,
+            allocations=allocations,
+            nodes=nodes,
+            options=option or [],
+            dry_run=dry_run,
+            json=json,
+        ),
+        json,
     )

@@ -188,7 +188,7 @@ def test_braces_of_the_shell_are_not_those_of_the_launch(tmp_path: Path) -> None
     )
     attempt.outputs = [(attempt.task.outputs[0], "o.partial", True)]
     attempt.log = tmp_path / "log"
-    launch, _ = prepare(attempt, one, keeps_whole=False)
+    launch, _ = prepare(attempt, one, machine(), keeps_whole=False)
     assert launch.command[-1] == "for ranks in {nodes}; do echo ${ranks} {output} 3 o.partial; done"
 
 

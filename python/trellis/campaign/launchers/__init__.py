@@ -22,6 +22,7 @@ class Adapter:
 
 
 _PROCESS = {"mpi": list, "bind": bool}
+_TEMPLATE = {**_PROCESS, "preset": str, "command": list}
 _SLURM = {
     "mpi": str,
     "options": list,
@@ -42,11 +43,13 @@ LAUNCHERS: dict[str, Adapter] = {
         "HyperQueueLauncher",
         {"hq": str, "server_dir": str, "worker_command": list, "mpi": list, "check_seconds": float},
     ),
+    "lsf": Adapter("batch_hosts", "LsfLauncher", _TEMPLATE),
+    "pbs": Adapter("batch_hosts", "PbsLauncher", _TEMPLATE),
     "process": Adapter("process", "ProcessLauncher", _PROCESS),
     "slurm": Adapter("slurm", "SlurmLauncher", _SLURM),
     "slurm_agents": Adapter("agents", "AgentLauncher", _SLURM),
     "slurm_steps": Adapter("slurm_steps", "SlurmStepLauncher", _SLURM),
-    "template": Adapter("template", "TemplateLauncher", {**_PROCESS, "preset": str, "command": list}),
+    "template": Adapter("template", "TemplateLauncher", _TEMPLATE),
 }
 
 _WORDS = {str: "a text", list: "a list of words", dict: "a table", bool: "true or false", float: "seconds"}

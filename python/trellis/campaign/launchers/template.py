@@ -24,6 +24,12 @@ PRESETS: dict[str, list[str]] = {
         "--gpu_per_rs", "{gpus_per_rank}", "--rs_per_host", "{ranks_per_node}",
     ],
     "aprun": ["aprun", "-n", "{ranks}", "-N", "{ranks_per_node}", "-d", "{threads}", "-L", "{hosts}"],
+    # HPE Cray PALS
+    "pals": [
+        "mpiexec", "-n", "{ranks}", "--ppn", "{ranks_per_node}", "--depth", "{threads}", "--hosts", "{hosts}",
+    ],
+    # MPICH and Intel MPI
+    "hydra": ["mpiexec", "-n", "{ranks}", "-ppn", "{ranks_per_node}", "-hosts", "{hosts}"],
 }  # fmt: skip
 NAMES = (
     "ranks",
@@ -46,10 +52,12 @@ class TemplateLauncher(ProcessLauncher):
     {slots} (a:2,b:2) and {host_file} (one line per rank) are filled in.
     """
 
+    preset = ""  #: where the machine file says neither `preset` nor `command`
+
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         options = machine.launcher_options
-        preset = str(options.get("preset", ""))
+        preset = str(options.get("preset", "" if "command" in options else self.preset))
         if ("command" in options) == bool(preset):
             raise BadArgument(f"machine {machine.name}: launcher 'template' needs `preset` or `command`")
         if preset and preset not in PRESETS:
