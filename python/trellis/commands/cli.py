@@ -339,12 +339,15 @@ def bench(context: typer.Context) -> None:
 @app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for everything.")] = Path("demo"),
+    small: Annotated[
+        bool, typer.Option("--small", help="On 4^3 lattices: the steps in a minute, and no physics.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """From nothing to hadron masses and g_A in minutes: generate, measure, analyze, a report to open."""
     from .demo import demo as command
 
-    console.run(lambda: command(output, json=json), json)
+    console.run(lambda: command(output, small=small, json=json), json)
 
 
 @app.command()

@@ -30,8 +30,13 @@ CHAINS = (
 _RUN_FILES = (*(name for chain in CHAINS for name in (chain.generate, chain.measure)), "analyze.toml")
 
 
-def demo(folder: Path, *, json: bool) -> int:
+def demo(folder: Path, *, small: bool = False, json: bool) -> int:
     """Generate, measure, analyze; a second call goes on where the first stopped.
+
+    Parameters
+    ----------
+    small
+        The lattices have 4 sites in each direction of space: the steps in less than a minute, and no physics.
 
     Raises
     ------
@@ -44,7 +49,7 @@ def demo(folder: Path, *, json: bool) -> int:
     if launched_ranks() > 1:
         raise BadArgument("trellis demo starts its programs itself: run it without mpirun")
     start = time.perf_counter()
-    _write_run_files(folder)
+    _write_run_files(folder, small=small)
     _check_unchanged(folder)
     machine = this_machine()
     analyses = _analyses(folder)
@@ -77,10 +82,11 @@ def demo(folder: Path, *, json: bool) -> int:
     return 0
 
 
-def _write_run_files(folder: Path) -> None:
+def _write_run_files(folder: Path, *, small: bool) -> None:
     """The run files of the package, with the folder filled in; those that are there already stay."""
     make_output_folder(folder, "--output")
     source = importlib.resources.files("trellis.commands") / "demo_files"
+    source = source / "small" if small else source
     for name in _RUN_FILES:
         if (folder / name).exists():
             continue

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 
 from . import interruption
 from . import uncaught_exceptions as uncaught
 from .errors import NotAvailable
+from .wheel_builds import import_build
+
+_NAME = f"{__name__.partition('.')[0]}._core"
 
 
 def load() -> ModuleType:
@@ -15,9 +19,11 @@ def load() -> ModuleType:
     Raises
     ------
     NotAvailable
-        It was not built, or it was built for another Python.
+        It was not built, or it was built for another Python or another processor.
     """
     try:
+        if _NAME not in sys.modules:
+            import_build()
         from .. import _core
     except ImportError as error:
         raise NotAvailable(

@@ -1,4 +1,4 @@
-"""trellis demo on a smaller lattice, and every number of its results.json from its HDF5 files.
+"""trellis demo --small, and every number of its results.json from its HDF5 files.
 
 With TRELLIS_DEMO naming the folder of a finished demo, the numbers of that one are recomputed too.
 """
@@ -21,33 +21,6 @@ from scipy.optimize import least_squares
 from trellis.analysis import AnalysisOptions, analyze
 from trellis.commands.demo import _activation
 from trellis.run_files import GenerateRun, MeasureRun, parse_run_file
-
-SMALLER = {
-    "generate.toml": [
-        ("extents = [8, 8, 8, 16]", "extents = [4, 4, 4, 16]"),
-        ("total = 1160", "total = 140"),
-        ("thermalisation = 200", "thermalisation = 20"),
-        ("keep_every = 20", "keep_every = 10"),
-    ],
-    "measure.toml": [
-        ("kappa = 0.1365", "kappa = 0.1250"),
-        ("width = 4.0", "width = 1.0"),
-    ],
-    "charge_fields.toml": [
-        ("extents = [8, 8, 8, 12]", "extents = [4, 4, 4, 8]"),
-        ("total = 360", "total = 80"),
-        ("thermalisation = 200", "thermalisation = 20"),
-        ("keep_every = 20", "keep_every = 10"),
-    ],
-    "charges.toml": [
-        ("mass = 0.1", "mass = 0.8"),
-        ("Ls = 6", "Ls = 4"),
-        ("width = 2.0", "width = 1.0"),
-        ("separations = [4]", "separations = [2, 3]"),
-    ],
-    "analyze.toml": [("first_trajectory = 201", "first_trajectory = 21")],
-}
-
 
 #: Two of gauge fields, 4 parts of 3 configurations, 6 of one, two analyses.
 TASKS = 2 + 4 + 6 + 2
@@ -78,14 +51,7 @@ def test_the_demo_s_run_files_are_valid() -> None:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("small") / "demo"
-    folder.mkdir()
-    for name, changes in SMALLER.items():
-        text = demo_file(name)
-        for old, new in changes:
-            assert old in text, (name, old)
-            text = text.replace(old, new)
-        (folder / name).write_text(text)
-    found = run("demo", cwd=folder.parent)
+    found = run("demo", "--small", cwd=folder.parent)
     assert "What to do next" in found.stdout
     first = (folder / "hadrons/report.html").resolve()
     assert f"masses of pion, rho and nucleon are there: open {first}" in found.stdout
