@@ -41,7 +41,7 @@ class TrellisQcd(CMakePackage, CudaPackage):
         depends_on("py-typer@0.12:", type="run")
         depends_on("py-rich@13.7:", type="run")
         depends_on("py-jinja2@3.1:", type="run")
-        # py-gvar, py-lsqfit and py-pyerrors are not in Spack: `pip install gvar lsqfit pyerrors` for trellis analyze.
+        # Spack has no gvar, lsqfit and pyerrors: `pip install gvar lsqfit pyerrors` for trellis analyze.
 
     conflicts("%gcc@:11", msg="g++ 12 or later is needed")
     conflicts("cuda_arch=none", when="+cuda", msg="name the GPUs: cuda_arch=80 or 90")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..ground.compiled_core import load
 from ..ground.operator_records import OperatorRecord
 from ..ground.solve_report import SolveReport
+from ..ground.version import __version__
 from .propagator_metadata import STAGGERED_KIND
 from .propagators import PropagatorBase
 from .scidac_propagator_records import STAGGERED_RECORD
@@ -95,7 +96,7 @@ class StaggeredPropagator(PropagatorBase):
             texts.append(_record("usqcdKSPropInfo", colour, "staggered propagator of Trellis"))
         name = "usqcdKSPropFile" if source is not None else "trellisStaggeredPropagator"
         kind = f"<type>{_PAIRS}</type>" if source is not None else ""
-        info = "<info>solutions of (m + D) x = source</info>"
+        info = f"<info>Trellis {__version__}: solutions of (m + D) x = source</info>"
         about = f"{_XML}<{name}><version>1.0</version>{kind}{info}</{name}>"
         self._core.write_scidac(source, path, precision, texts, about, STAGGERED_RECORD, note)
 

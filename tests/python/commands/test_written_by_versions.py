@@ -1,0 +1,65 @@
+"""Files of released versions are read, their runs go on, and what is written names the version.
+
+tests/data/make_written_by.py writes tests/data/written_by_VERSION once for each release.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import h5py
+import pytest
+from command_line import run
+
+import trellis as tr
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+sys.path.insert(0, str(DATA))
+
+from make_written_by import read_fields, run_results  # noqa: E402
+
+RELEASED = sorted(path.name.removeprefix("written_by_") for path in DATA.glob("written_by_[0-9]*.*.*"))
+
+
+def test_the_first_release_is_there() -> None:
+    assert RELEASED[0] == "0.1.0"
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_fields_are_read(version: str) -> None:
+    folder = DATA / f"written_by_{version}"
+    assert read_fields(folder) == json.loads((folder / "expected.json").read_text())["fields"]
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_a_run_goes_on_with_the_same_bits(version: str, tmp_path: Path) -> None:
+    """4 of 8 sweeps are there, and the correlators of the configuration that was made then."""
+    folder = shutil.copytree(DATA / f"written_by_{version}", tmp_path / "runs")
+    done = json.loads(run("generate", "whole.toml", "--resume", "--json", cwd=folder).stdout)
+    assert (done["resumed_from"], done["sweeps"]) == (4, 8)
+    again = json.loads(run("measure", "spectrum.toml", "--resume", "--json", cwd=folder).stdout)
+    assert (again["skipped"], again["configurations"]) == (1, [])
+    assert run_results(folder) == json.loads((folder / "expected.json").read_text())["runs"]
+
+
+def test_what_is_written_names_the_version(tmp_path: Path) -> None:
+    """MILC and openQCD files have no place for a text."""
+    U = tr.cold((2, 2, 2, 4))
+    name = f"Trellis {tr.__version__}".encode()
+    for form in ("ildg", "scidac", "nersc", "nersc-2row"):
+        U.write(tmp_path / form, format=form)
+        assert name in (tmp_path / form).read_bytes(), form
+        assert tr.read_gauge_field(tmp_path / form).plaquette == 1.0
+    solve = tr.even_odd(tr.cg(tolerance=1e-9))
+    M = tr.WilsonClover(U, kappa=0.12, csw=1.0)
+    S = solve(M).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
+    S.write(tmp_path / "wilson.scidac")
+    assert name in (tmp_path / "wilson.scidac").read_bytes()
+    S.write(tmp_path / "wilson.h5")
+    tr.lanczos(M, count=2).write(tmp_path / "modes.h5")
+    for file in ("wilson.h5", "modes.h5"):
+        with h5py.File(tmp_path / file) as content:
+            assert content.attrs["trellis_version"] in (tr.__version__, tr.__version__.encode())
