@@ -1,6 +1,7 @@
 /// Gauge fields lie in LIME files as ILDG (ildg-format, ildg-binary-data) and SciDAC (scidac-binary-data).
 #include <algorithm>
 
+#include "trellis/base/build_configuration.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/io/scidac.hpp"
 #include "trellis/io/site_ordered.hpp"
@@ -221,7 +222,9 @@ int64_t write_lime(OutputFile& file, const LinksToWrite& links, bool is_ildg, co
   LimeWriter writer(file);
   writer.write("scidac-private-file-xml", scidac_private_file_xml(lattice), true, false);
   writer.write("scidac-file-xml",
-               "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>Trellis gauge field</title>", false, true);
+               message("<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>Trellis ",
+                       build_configuration::version, " gauge field</title>"),
+               false, true);
   const ScidacDatum datum{
       bits == 32 ? "QDP_F3_ColorMatrix" : "QDP_D3_ColorMatrix", bits, 3, 1, bits == 32 ? 72 : 144, 4};
   writer.write("scidac-private-record-xml", scidac_private_record_xml(datum, options.date), true, false);

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "trellis/base/build_configuration.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/io/site_ordered.hpp"
 #include "trellis/io/text.hpp"
@@ -236,7 +237,7 @@ std::string header_of(const LinksToWrite& links, int rows, uint32_t checksum, co
   for (int mu = 0; mu < Nd; ++mu) text += message("BOUNDARY_", mu + 1, " = PERIODIC\n");
   text += sum;
   text += "ENSEMBLE_ID = " + options.ensemble_id + "\nENSEMBLE_LABEL = " + options.ensemble_label + "\n";
-  text += "SEQUENCE_NUMBER = 1\nCREATOR = Trellis\n";
+  text += message("SEQUENCE_NUMBER = 1\nCREATOR = Trellis ", build_configuration::version, "\n");
   if (!options.date.empty()) text += "CREATION_DATE = " + options.date + "\n";
   text += message("FLOATING_POINT = IEEE", links.real_format.bits,
                   links.real_format.order == ByteOrder::big ? "BIG" : "LITTLE", "\nEND_HEADER\n");

@@ -1,5 +1,6 @@
 #include "trellis/io/site_field_file.hpp"
 
+#include "trellis/base/build_configuration.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/io/checksums.hpp"
 #include "trellis/io/gauge_format.hpp"
@@ -51,7 +52,9 @@ void write_field(LimeWriter& writer, OutputFile& file, const Lattice& lattice, c
 
 void write_file_texts(LimeWriter& writer, const Lattice& lattice, const SiteFieldOptions& options) {
   writer.write("scidac-private-file-xml", scidac_private_file_xml(lattice.geometry().lattice()), true, false);
-  writer.write("scidac-file-xml", or_empty(options.file_xml), false, true);
+  const std::string of_program = message("<?xml version=\"1.0\" encoding=\"UTF-8\"?><info><program>Trellis ",
+                                         build_configuration::version, "</program></info>");
+  writer.write("scidac-file-xml", options.file_xml.empty() ? of_program : options.file_xml, false, true);
 }
 }  // namespace
 

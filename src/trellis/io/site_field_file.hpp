@@ -15,8 +15,9 @@ struct SiteFieldOptions {
   int precision_bits = 64;           ///< 32 or 64
   std::string datatype = "Lattice";  ///< what QDP++ calls a field without a name of its own
   int colors = 3, spins = 4;
-  std::string file_xml, record_xml;  ///< the user's: scidac-file-xml and scidac-record-xml
-  std::string date;                  ///< no clock is read
+  /// The user's: scidac-file-xml (empty: the version of Trellis) and scidac-record-xml.
+  std::string file_xml, record_xml;
+  std::string date;  ///< no clock is read
   /// These further records (type, text) are written before the data.
   std::vector<std::pair<std::string, std::string>> extra_records;
 };
