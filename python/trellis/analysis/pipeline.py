@@ -13,6 +13,7 @@ import gvar as gv
 
 from ..ground.crash_safe_files import make_folder
 from ..ground.errors import FileError
+from ..ground.version import __version__
 from ..run_files.loading import validate_run
 from .charges.charge_quality import charge_notes, charge_warnings
 from .charges.nucleon import nucleon_charges
@@ -37,7 +38,7 @@ from .remarks import add_remarks
 from .stream.stream_records import stream_result
 from .stream.time_parts import part_results
 
-_VERSIONS_OF = ("numpy", "scipy", "h5py", "gvar", "lsqfit", "pyerrors", "matplotlib", "trellis")
+_VERSIONS_OF = ("numpy", "scipy", "h5py", "gvar", "lsqfit", "pyerrors", "matplotlib")
 
 
 def analyze(
@@ -375,7 +376,7 @@ def _configurations(measurements: Measurements) -> ConfigurationSummary:
 
 
 def _provenance(measurements: Measurements) -> Provenance:
-    versions = {}
+    versions = {"trellis": __version__}
     for package in _VERSIONS_OF:
         try:
             versions[package] = importlib.metadata.version(package)

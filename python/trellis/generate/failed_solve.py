@@ -13,6 +13,7 @@ from ..ground.crash_safe_files import write_json
 from ..ground.errors import Error, NumericError
 from ..ground.parallel import on_root
 from ..ground.solve_report import NotConverged
+from ..ground.version import __version__
 
 _NAME = re.compile(r"^failed_solve\.(\d{6,})\.(start\.ildg|ildg|json)$")
 
@@ -49,7 +50,8 @@ def keeping_failed_solves(
         yield
     except (NumericError, NotConverged) as error:
         V, stage = failed()
-        record = {"trajectory": number, "stage": stage, "error": str(error), **content()}
+        record = {"trellis_version": __version__, "trajectory": number, "stage": stage, "error": str(error)}
+        record |= content()
         text = f"{error}; trajectory {number}{_kept(folder, number, U, V, record)}"
         if isinstance(error, NotConverged):
             raise NotConverged(text, error.report) from error

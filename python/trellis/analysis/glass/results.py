@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..records.uncertain_errors import FEW_SAMPLES, error_of_error
+import numpy as np
+
+from ...ground.version import __version__
 from .quantities import Estimate, equilibration, jackknife, quantities
 from .reader import GlassData, read_glass
 
@@ -55,7 +57,7 @@ class GlassResults:
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of results.json."""
-        return {"kind": "spin_glass", **asdict(self)}
+        return {"kind": "spin_glass", "trellis_version": __version__, **asdict(self)}
 
     def to_text(self) -> str:
         """Return results.json."""
