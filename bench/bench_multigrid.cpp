@@ -26,7 +26,7 @@ struct Settings {
   MultigridParams multigrid;
   Coord coarse_block{0, 0, 0, 0};
   int coarse_vectors = 0;
-  int mass_steps = 0;
+  int mass_steps = 0, batch = 0;
 
   /// With the third level that was asked for.
   MultigridParams params() const {
@@ -70,6 +70,8 @@ Options defaults() {
         own_integer("--sweeps", s.multigrid.sweeps, 0, 100, "sweeps of the set-up"),
         own_integer("--smoothing", s.multigrid.smoothing, 0, 100,
                     "Schwarz cycles or steps of minimal residual in a cycle; 0: by the rule"),
+        own_integer("--batch", s.batch, 0, 96,
+                    "right-hand sides that are solved for together; 0: by the rule"),
         own_integer("--mass-steps", s.mass_steps, 0, 1000,
                     "steps to the lowest eigenvalue of gamma5 M, printed beside PCAC and pion mass; 0: none"),
         OwnOption{"--smoother", "auto|sap|mr", name_of(s.multigrid.smoother), "of the cycle",
@@ -204,7 +206,9 @@ Solve MultigridBench::timed(const SolverSpec& spec, int columns) const {
 
 Solve MultigridBench::timed_multigrid(int columns) const {
   const MultigridProfile before = multigrid_->profile();
-  Solve result = timed(MultigridSpec{.multigrid = multigrid_, .tolerance = settings().tolerance}, columns);
+  MultigridSpec spec{.multigrid = multigrid_, .tolerance = settings().tolerance};
+  spec.batch = settings().batch;
+  Solve result = timed(spec, columns);
   result.parts = parts_of(result.report, before, multigrid_->profile());
   result.cycles = multigrid_->profile().cycles - before.cycles;
   result.columns_in_cycles = multigrid_->profile().columns - before.columns;

@@ -26,6 +26,12 @@ const Case cases[] = {
     {"cg_normal", CgSpec{1e-9}, false},
     {"bicgstab", BicgstabSpec{1e-9}, false},
     {"gcr", GcrSpec{1e-9, 1000, 6}, false},
+    {"gcr_one_sum", GcrSpec{.tolerance = 1e-9, .restart_length = 6, .has_one_sum = true}, false},
+    {"gcr_of_gcr",
+     GcrSpec{.tolerance = 1e-9,
+             .restart_length = 6,
+             .preconditioner = GcrSpec{.tolerance = 0.1, .max_iterations = 8, .has_one_sum = true}},
+     false},
     {"mr", MrSpec{1e-9}, false},
     {"bicgstab_single", MixedPrecisionSpec{BicgstabSpec{1e-9}}, false},
     {"cg_half", MixedPrecisionSpec{CgSpec{1e-9}, Precision::half_precision}, true},
@@ -86,6 +92,38 @@ TEST_P(SolverBits, same_alone_and_in_a_batch) {
     } else {
       EXPECT_LE(test::residual_of(*A, x, b, r), 1e-9 * (1 + 1e-4));
     }
+  }
+}
+
+/// Columns that are done leave the batch: hop, preconditioner and Gram-Schmidt take the others alone.
+TEST(Gcr, a_batch_costs_no_more_than_its_columns_alone) {
+  const LatticePtr lattice = make_lattice({4, 4, 4, 8});
+  const auto A = test::make_disc(lattice, 0.6);
+  SpinorField b = test::random_source(*A, 4), x = A->make_field(4);
+  for (const int easy_column : {1, 2}) {  // nearly eigenvectors
+    test::Vector easy(size_t(lattice->volume()) * 12, 1e-9);
+    easy[3] = 1;
+    A->matrix().apply(easy, test::ReflectedDiagonal::Power::inverse);
+    test::set_canonical(b, easy, easy_column);
+  }
+  const SolverSpec specs[] = {
+      GcrSpec{1e-9, 1000, 12},
+      GcrSpec{.tolerance = 1e-9, .preconditioner = GcrSpec{.tolerance = 0.1, .has_one_sum = true}}};
+  for (const SolverSpec& spec : specs) {
+    const OperatorCopies copies(*A);
+    set_zero(x);
+    const SolveReport together = spec->solve(copies, x, b);  // as one batch
+    double alone = 0, most = 0;
+    for (int r = 0; r < 4; ++r) {
+      SpinorField one = A->make_field(1), x_one = A->make_field(1);
+      test::set_canonical(one, test::canonical_vector(b, r), 0);
+      const double flops = spec->solve(copies, x_one, one).cost.flops;
+      alone += flops;
+      most = std::max(most, flops);
+    }
+    EXPECT_TRUE(together.converged);
+    EXPECT_LT(alone, 0.75 * 4 * most) << "columns take different times";
+    EXPECT_LT(together.cost.flops, 1.1 * alone) << spec->name(*A);
   }
 }
 

@@ -72,12 +72,14 @@ std::unique_ptr<ApproximateInverse> level_solver(const std::vector<CycleLevel>& 
                                                  std::vector<MultigridProfile>* profiles) {
   const OperatorCopies& D = *levels[level].op;
   if (!levels[level].to_next) return coarse_solver(params, use, modes)->inside(D, columns);
-  auto cycle = std::make_unique<MultigridCycle>(levels, level, modes, params, use, columns, profiles);
-  if (params.cycle == MultigridCycleKind::v) return cycle;
+  const auto make_cycle = [=](int of_batch) {
+    return std::make_unique<MultigridCycle>(levels, level, modes, params, use, of_batch, profiles);
+  };
+  if (params.cycle == MultigridCycleKind::v) return make_cycle(columns);
   SolveLimits limits;
   limits.tolerance = params.cycle_tolerance;
   limits.max_iterations = params.cycle_length * (1 + params.cycle_restarts);
-  return one_run(std::make_unique<Gcr>(*D, columns, params.cycle_length, std::move(cycle), true), *D, columns,
+  return one_run(std::make_unique<Gcr>(*D, columns, params.cycle_length, make_cycle, true), *D, columns,
                  limits);
 }
 

@@ -253,6 +253,7 @@ class MultigridRecipe final : public SolverRecipe {
     return EvenOddSpec{MixedPrecisionSpec{with_limits(CgSpec{}, limits()), Precision::single_precision}};
   }
   std::optional<Precision> storage() const override { return spec_.multigrid->params().storage; }
+  int columns_at_a_time() const override { return spec_.batch; }
   SolveReport solve(const OperatorCopies& A, SpinorField& x, const SpinorField& b) const override {
     const Stopwatch watch;
     SolveCost cost;

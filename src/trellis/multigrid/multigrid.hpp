@@ -220,6 +220,7 @@ struct MultigridSpec {
   bool fallback = true;
   int iterations = 0;
   std::vector<double> tightened = {};
+  int batch = 0;  ///< right-hand sides that are solved for together; 0: columns_per_batch()
   /// What is done to the multigrid before this solve, which goes on from one that was stuck; null: nothing.
   std::shared_ptr<const MultigridRemedy> remedy = nullptr;
 

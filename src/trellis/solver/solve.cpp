@@ -17,7 +17,8 @@ SolveReport solve_stage(const SolverSpec& spec, const OperatorCopies& A, SpinorF
   const auto storage = spec->storage();
   const SolveLimits limits = spec.limits();
   size_t first = 0;
-  return solve_in_batches(columns_per_batch(storage ? *A.in(*storage) : *A), x, b,
+  const int wanted = spec->columns_at_a_time();
+  return solve_in_batches(wanted > 0 ? wanted : columns_per_batch(storage ? *A.in(*storage) : *A), x, b,
                           [&](SpinorField& part_x, const SpinorField& part_b) {
                             const size_t count = size_t(part_b.rhs());
                             const SolverSpec part = spec.limited(limits.of_columns(first, count));

@@ -27,6 +27,8 @@ class SolverRecipe {
   virtual std::optional<Precision> storage() const { return std::nullopt; }
   /// Many right-hand sides are solved in batches of columns_per_batch(); else it is given all at once.
   virtual bool takes_batches() const { return true; }
+  /// Right-hand sides of a batch; 0: columns_per_batch().
+  virtual int columns_at_a_time() const { return 0; }
   /// As a preconditioner it is linear, hermitian and positive.
   virtual bool is_linear_hermitian_positive() const { return false; }
   /// Solves A x = b to a true residual, from the first guess x.

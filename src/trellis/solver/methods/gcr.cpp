@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/launches.hpp"
+#include "trellis/field/columns.hpp"
 #include "trellis/solver/krylov_recipe.hpp"
 #include "trellis/solver/solver_methods.hpp"
 
@@ -19,13 +22,63 @@ constexpr double least_difference = 1e-2;
 /// What Gram-Schmidt leaves at least of |z|^2 the second time, where z is not in the space of the others (W.
 /// Kahan and B. Parlett: twice is enough).
 constexpr double least_left_again = 0.25;
+/// A batch goes on without its finished columns once they are this part of it.
+constexpr double least_finished = 0.25;
+
+void copy_some(SpinorField& out, const SpinorField& in, const std::vector<size_t>& columns) {
+  for (size_t i = 0; i < columns.size(); ++i) copy_columns(out, int(i), in, int(columns[i]), 1);
+}
+
+template <class Values>
+Values some_of(const Values& values, const std::vector<size_t>& columns) {
+  Values found;
+  for (const size_t i : columns) found.push_back(values[i]);
+  return found;
+}
 }  // namespace
 
-Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K,
-         bool has_one_sum)
-    : A_{A}, restart_length_{restart_length}, has_one_sum_{has_one_sum}, K_{std::move(K)} {
+Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, MakeInverse make_K, bool has_one_sum)
+    : A_{A},
+      restart_length_{restart_length},
+      has_one_sum_{has_one_sum},
+      make_K_{std::move(make_K)},
+      K_{make_K_ ? make_K_(rhs) : nullptr},
+      places_(size_t(rhs)) {
   TRELLIS_REQUIRE(restart_length >= 1, "gcr restarts after at least one step, not ", restart_length);
+  std::iota(places_.begin(), places_.end(), size_t(0));
   make_room(0, rhs);
+}
+
+Gcr::Gcr(const Gcr& wide, const std::vector<size_t>& columns, int steps)
+    : A_{wide.A_},
+      restart_length_{wide.restart_length_},
+      has_one_sum_{wide.has_one_sum_},
+      make_K_{wide.make_K_},
+      K_{make_K_ ? make_K_(int(columns.size())) : nullptr},
+      places_{some_of(wide.places_, columns)},
+      before_{steps > 0 ? some_of(wide.before_, columns) : Coefficients()} {
+  for (int k = 0; k < steps; ++k) {
+    const size_t step = size_t(k);
+    make_room(k, int(columns.size()));
+    copy_some(directions_[step], wide.directions_[step], columns);
+    copy_some(images_[step], wide.images_[step], columns);
+    image2_[step] = some_of(wide.image2_[step], columns);
+    alpha_[step] = some_of(wide.alpha_[step], columns);
+    for (size_t j = 0; j < step; ++j) overlap_[step][j] = some_of(wide.overlap_[step][j], columns);
+  }
+  make_room(0, int(columns.size()));
+}
+
+bool Gcr::any_active(const SolveProgress& progress) const {
+  return std::any_of(places_.begin(), places_.end(),
+                     [&](size_t place) { return progress.columns[place].is_active; });
+}
+
+void Gcr::record(const Coefficients& residual2, SolveProgress& progress) const {
+  Coefficients of_all;
+  for (const SolveColumn& c : progress.columns) of_all.push_back(c.residual2);
+  for (size_t i = 0; i < places_.size(); ++i) of_all[places_[i]] = residual2[i];
+  progress.record(of_all);
 }
 
 /// A solve that needs few steps takes few fields, however late it restarts.
@@ -108,7 +161,7 @@ Gcr::Products Gcr::products(int k, const SpinorField& r, SolveProgress& progress
 }
 
 bool Gcr::step_with_one_sum(int k, SpinorField& r, SolveProgress& progress) {
-  const size_t step = size_t(k), n = progress.columns.size();
+  const size_t step = size_t(k), n = places_.size();
   apply(k, r, progress);
   SpinorField& z = images_[step];
   const FieldList earlier = first_of(images_, step);
@@ -118,7 +171,7 @@ bool Gcr::step_with_one_sum(int k, SpinorField& r, SolveProgress& progress) {
     subtract_each(z, found.with_earlier, earlier);
     std::vector<bool> is_open(n);
     for (size_t i = 0; i < n; ++i)
-      is_open[i] = progress.columns[i].is_active && !(found.left[i] >= least_difference * found.norm2[i]);
+      is_open[i] = column(progress, i).is_active && !(found.left[i] >= least_difference * found.norm2[i]);
     if (std::find(is_open.begin(), is_open.end(), true) != is_open.end()) {
       Products again = products(k, r, progress);
       for (size_t i = 0; i < n; ++i)
@@ -142,9 +195,9 @@ bool Gcr::step_with_one_sum(int k, SpinorField& r, SolveProgress& progress) {
   alpha_[step].assign(n, 0.0);
   Coefficients residual2(n);
   for (size_t i = 0; i < n; ++i) {
-    const SolveColumn& column = progress.columns[i];
-    residual2[i] = column.residual2;
-    if (!column.is_active) continue;
+    const SolveColumn& own = column(progress, i);
+    residual2[i] = own.residual2;
+    if (!own.is_active) continue;
     if (!std::isfinite(found.norm2[i])) {
       progress.fail_all_not_finite(K_ ? &directions_[step] : nullptr);
       return false;
@@ -152,14 +205,14 @@ bool Gcr::step_with_one_sum(int k, SpinorField& r, SolveProgress& progress) {
     const std::complex<double> alpha = found.with_r[i] / found.left[i];
     if (found.left[i] > 0 && is_usable(alpha)) {
       alpha_[step][i] = alpha;
-      residual2[i] = std::max(0.0, column.residual2 - std::norm(alpha) * found.left[i]);
+      residual2[i] = std::max(0.0, own.residual2 - std::norm(alpha) * found.left[i]);
     } else {
-      progress.fail(int(i), StopReason::broke_down);
+      progress.fail(int(places_[i]), StopReason::broke_down);
     }
   }
   combine(r, ComplexCoefficients(n, 1.0), r, negative(alpha_[step]), z);
   progress.cost.add_linear_algebra(r, 3, 8, 1, 0);
-  progress.record(residual2);
+  record(residual2, progress);
   return true;
 }
 
@@ -167,13 +220,13 @@ bool Gcr::step_with_one_sum(int k, SpinorField& r, SolveProgress& progress) {
 /// step.
 bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
   if (has_one_sum_) return step_with_one_sum(k, r, progress);
-  const size_t step = size_t(k), n = progress.columns.size();
+  const size_t step = size_t(k), n = places_.size();
   apply(k, r, progress);
   image2_[step] = orthogonalise(k, progress);
   const ComplexCoefficients overlap = dot_each(images_[step], r);
   alpha_[step].assign(n, 0.0);
   for (size_t i = 0; i < n; ++i) {
-    if (!progress.columns[i].is_active) continue;
+    if (!column(progress, i).is_active) continue;
     if (!std::isfinite(image2_[step][i])) {
       progress.fail_all_not_finite(K_ ? &directions_[step] : nullptr);
       return false;
@@ -182,38 +235,73 @@ bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
     if (image2_[step][i] > 0 && is_usable(alpha))
       alpha_[step][i] = alpha;
     else
-      progress.fail(int(i), StopReason::broke_down);
+      progress.fail(int(places_[i]), StopReason::broke_down);
   }
-  progress.record(combine_norm2(r, ComplexCoefficients(n, 1.0), r, negative(alpha_[step]), images_[step]));
+  record(combine_norm2(r, ComplexCoefficients(n, 1.0), r, negative(alpha_[step]), images_[step]), progress);
   progress.cost.add_linear_algebra(r, k == 0 ? 6 : 5, 16, k == 0 ? 3 : 2, k == 0 ? 3 : 2);
   return true;
 }
 
-/// x += sum_k y_k p_k, y by back substitution.
-void Gcr::update_solution(int steps, SpinorField& x, SolveProgress& progress) const {
+/// Finds y by back substitution.
+void Gcr::update_solution(int steps, SpinorField& x, SolveProgress& progress,
+                          const std::vector<bool>& takes_part) const {
   const size_t n = size_t(x.rhs());
   std::vector<ComplexCoefficients> y(alpha_.begin(), alpha_.begin() + steps);
   for (size_t j = size_t(steps); j-- > 0;) {
-    for (size_t k = j + 1; k < size_t(steps); ++k)
-      for (size_t i = 0; i < n; ++i) y[j][i] -= overlap_[k][j][i] * y[k][i];
+    for (size_t i = 0; i < n; ++i) {
+      if (!takes_part[i]) y[j][i] = 0;
+      for (size_t k = j + 1; k < size_t(steps) && takes_part[i]; ++k) y[j][i] -= overlap_[k][j][i] * y[k][i];
+    }
     add_to_active(x, y[j], directions_[j], progress);
   }
   progress.cost.add_linear_algebra(x, 3 * steps, 8 * steps, steps, 0);
 }
 
-void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
+bool Gcr::narrow(int steps, SpinorField& x, SpinorField& r, SolveProgress& progress) {
+  std::vector<bool> is_done;
+  std::vector<size_t> columns;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    is_done.push_back(!column(progress, i).is_active);
+    if (!is_done.back()) columns.push_back(i);
+  }
+  if (columns.empty() || double(places_.size() - columns.size()) < least_finished * double(places_.size()))
+    return false;
+  if (!launches_can_be_cut(x.spec().backend)) return false;  // a GPU is filled by many columns
+  update_solution(steps, x, progress, is_done);
+  FieldSpec spec = x.spec();
+  spec.rhs = int(columns.size());
+  SpinorField own_x(x.lattice_ptr(), spec), own_r(x.lattice_ptr(), spec);
+  copy_some(own_x, x, columns);
+  copy_some(own_r, r, columns);
+  progress.cost.add_linear_algebra(own_x, 4 * steps + 8, 0, 0, 0);
+  Gcr(*this, columns, steps).go_on(steps, own_x, own_r, progress);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    copy_columns(x, int(columns[i]), own_x, int(i), 1);
+    copy_columns(r, int(columns[i]), own_r, int(i), 1);
+  }
+  return true;
+}
+
+void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) { go_on(0, x, r, progress); }
+
+void Gcr::go_on(int steps, SpinorField& x, SpinorField& r, SolveProgress& progress) {
   while (true) {
-    Coefficients before;
-    for (const SolveColumn& c : progress.columns) before.push_back(c.residual2);
-    int steps = 0;
-    while (progress.any_active() && steps < restart_length_ && step(steps, r, progress)) ++steps;
-    update_solution(steps, x, progress);
-    for (int i = 0; i < progress.rhs(); ++i)
-      if (progress.columns[size_t(i)].is_active &&
-          progress.columns[size_t(i)].residual2 > most_left_by_cycle * before[size_t(i)])
-        progress.fail(i, StopReason::stagnated);
-    if (!progress.any_active()) return;
+    if (steps == 0) {
+      before_.clear();
+      for (size_t i = 0; i < places_.size(); ++i) before_.push_back(column(progress, i).residual2);
+    }
+    while (any_active(progress) && steps < restart_length_) {
+      if (narrow(steps, x, r, progress)) return;
+      if (!step(steps, r, progress)) break;
+      ++steps;
+    }
+    update_solution(steps, x, progress, std::vector<bool>(places_.size(), true));
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (column(progress, i).is_active && column(progress, i).residual2 > most_left_by_cycle * before_[i])
+        progress.fail(int(places_[i]), StopReason::stagnated);
+    if (!any_active(progress)) return;
     ++progress.restarts;
+    steps = 0;
   }
 }
 
@@ -229,8 +317,11 @@ class GcrRecipe final : public KrylovRecipe {
   StagnationRule stagnation(bool) const override { return spec_.stagnation; }
   std::unique_ptr<KrylovMethod> make_method(const OperatorCopies& A, int columns, bool) const override {
     const int most = spec_.iterations > 0 ? spec_.iterations : spec_.max_iterations;
-    return std::make_unique<Gcr>(*A, columns, std::min(spec_.restart_length, most),
-                                 spec_.preconditioner.bind(A, columns), spec_.has_one_sum);
+    Gcr::MakeInverse make_K;
+    if (spec_.preconditioner)
+      make_K = [K = spec_.preconditioner, &A](int of_batch) { return K.bind(A, of_batch); };
+    return std::make_unique<Gcr>(*A, columns, std::min(spec_.restart_length, most), std::move(make_K),
+                                 spec_.has_one_sum);
   }
 
  private:

@@ -1,5 +1,7 @@
 #pragma once
 /// Generalised conjugate residuals, with restarts, solve for many right-hand sides.
+#include <functional>
+
 #include "trellis/field/many_fields.hpp"
 #include "trellis/solver/preconditioner.hpp"
 
@@ -7,6 +9,7 @@ namespace trellis {
 
 /// A x = b with any A whose hermitian part is definite (else it may stagnate, and says so); the iterates are
 /// those of restarted (F)GMRES. A preconditioner may be another one at each step, a solver for example.
+/// Columns that are done are taken out of the batch, where enough of them are (Gcr::narrow).
 ///   Traffic of step k of a cycle (k from 0): 1 apply + 10 + 2 k fields, 2 k + 3 more where Gram-Schmidt is
 ///   done twice, and 3 fields a step for x at the cycle's end. Workspace: 2 restart_length fields, made as
 ///   cycles need them.
@@ -34,11 +37,25 @@ struct GcrSpec {
 ///   x += sum_k y_k p_k,  y_j = alpha_j - sum_{k>j} c_jk y_k
 class Gcr final : public KrylovMethod {
  public:
-  Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K = nullptr,
+  /// Makes the preconditioner of a batch of so many columns.
+  using MakeInverse = std::function<std::unique_ptr<ApproximateInverse>(int columns)>;
+  /// @param make_K empty: no preconditioner
+  Gcr(const LinearOperator& A, int rhs, int restart_length, MakeInverse make_K = {},
       bool has_one_sum = false);
   void run(SpinorField& x, SpinorField& r, SolveProgress& progress) override;
 
  private:
+  /// Goes on with the given columns of another one, whose `steps` steps of this cycle it takes over.
+  Gcr(const Gcr& wide, const std::vector<size_t>& columns, int steps);
+  void go_on(int steps, SpinorField& x, SpinorField& r, SolveProgress& progress);
+  /// Where a quarter of the columns is done, the others go on in fields of their own, which the hop, the
+  /// preconditioner and Gram-Schmidt then pass through alone. No column knows the others, so that no bit
+  /// changes.
+  bool narrow(int steps, SpinorField& x, SpinorField& r, SolveProgress& progress);
+  SolveColumn& column(SolveProgress& progress, size_t i) const { return progress.columns[places_[i]]; }
+  bool any_active(const SolveProgress& progress) const;
+  /// Books |r|^2 of this one's columns.
+  void record(const Coefficients& residual2, SolveProgress& progress) const;
   bool step(int k, SpinorField& r, SolveProgress& progress);
   void make_room(int k, int rhs);
   void apply(int k, SpinorField& r, SolveProgress& progress);
@@ -53,11 +70,16 @@ class Gcr final : public KrylovMethod {
     Coefficients left;               ///< of |z_k|^2
   };
   Products products(int k, const SpinorField& r, SolveProgress& progress) const;
-  void update_solution(int steps, SpinorField& x, SolveProgress& progress) const;
+  /// x += sum_k y_k p_k, for the columns that take part.
+  void update_solution(int steps, SpinorField& x, SolveProgress& progress,
+                       const std::vector<bool>& takes_part) const;
   const LinearOperator& A_;
   int restart_length_;
   bool has_one_sum_;
+  MakeInverse make_K_;
   std::unique_ptr<ApproximateInverse> K_;
+  std::vector<size_t> places_;                             ///< of the columns among those of the solve
+  Coefficients before_;                                    ///< |r|^2 of the columns at the start of a cycle
   std::vector<SpinorField> directions_, images_;           ///< p_k, z_k
   std::vector<Coefficients> image2_;                       ///< |z_k|^2
   std::vector<ComplexCoefficients> alpha_;                 ///< [k][rhs]
