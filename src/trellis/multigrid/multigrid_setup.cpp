@@ -180,7 +180,11 @@ void MultigridSetup::orthogonalise(SpinorField& vectors) {
 
 template <class Use>
 void MultigridSetup::with_present_cycle(const Use& use) {
-  const MultigridHierarchy present = hierarchy();
+  with_cycle_of(hierarchy(), use);
+}
+
+template <class Use>
+void MultigridSetup::with_cycle_of(const MultigridHierarchy& present, const Use& use) {
   std::vector<OperatorCopies> coarse;
   for (int level = 1; level < present.levels(); ++level)
     coarse.emplace_back(present.operator_of(level, present.matrix(level)));
@@ -195,6 +199,20 @@ void MultigridSetup::improve(SpinorField& vectors) {
   with_present_cycle([&](const auto& cycle) {
     replace_in_parts(vectors, [&](int columns) { return cycle(CycleUse::setup, columns); });
   });
+  report_.seconds_of_sweeps += watch.seconds();
+}
+
+void MultigridSetup::improve_some(SpinorField& vectors, const MultigridHierarchy& levels,
+                                  const SomeVectors& some) {
+  if (some.count == 0) return;
+  const Stopwatch watch;
+  SpinorField part = with_columns(vectors, some.count);
+  const auto place = [&](int i) { return (some.first + i) % vectors.rhs(); };
+  for (int i = 0; i < some.count; ++i) copy_columns(part, i, vectors, place(i), 1);
+  with_cycle_of(levels, [&](const auto& cycle) {
+    replace_in_parts(part, [&](int columns) { return cycle(CycleUse::setup, columns); });
+  });
+  for (int i = 0; i < some.count; ++i) copy_columns(vectors, place(i), part, i, 1);
   report_.seconds_of_sweeps += watch.seconds();
 }
 
@@ -226,7 +244,7 @@ void MultigridSetup::build(SpinorField& vectors, int coarse_sweeps) {
   coefficients_ = std::make_shared<SiteField>(prolongator_->make_coarse_field(vectors.rhs()));
   prolongator_->restrict_to(*coefficients_, vectors);
   cost_ += cost_of_projection(*prolongator_->fine_lattice(), *operator_, vectors.rhs());
-  record_residuals(vectors);
+  if (records_residuals_) record_residuals(vectors);
   if (params_.levels == 2) return;
   const Stopwatch watch;
   coarser_ = CoarseSetup(coarse_, 1, params_, report_, cost_).from_vectors(*coefficients_, coarse_sweeps);
@@ -352,6 +370,21 @@ MultigridPtr MultigridSetup::from_vectors_of(const Multigrid& other, int sweeps)
   SpinorField vectors = other.prolongator().make_columns();
   other.prolongator().prolong_to(vectors, *other.coefficients());
   return from_vectors(vectors, sweeps);
+}
+
+MultigridPtr MultigridSetup::refreshed(const Multigrid& other, const SomeVectors& improved) {
+  const Stopwatch watch;
+  TRELLIS_REQUIRE(improved.first >= 0 && improved.count >= 0 && improved.count <= params_.vectors,
+                  "a refresh improves 0 to ", params_.vectors, " test vectors, not ", improved.count);
+  records_residuals_ = false;
+  SiteField coefficients = SiteField::like(*other.coefficients());
+  copy(coefficients, *other.coefficients());
+  orthonormalise_columns(coefficients);  // P leaves products as they are
+  SpinorField vectors = other.prolongator().make_columns();
+  other.prolongator().prolong_to(vectors, coefficients);
+  improve_some(vectors, other.hierarchy(), improved);
+  build(vectors, params_.coarse_sweeps);
+  return finish(&watch);
 }
 
 MultigridPtr MultigridSetup::from_columns(const std::function<void(SpinorField&, SiteField&)>& fill,

@@ -12,6 +12,12 @@ struct MultigridForecast {
   double setup, iteration;
 };
 
+/// These test vectors follow each other, the first one behind the last one.
+struct SomeVectors {
+  int first = 0;
+  int count = 0;
+};
+
 class MultigridSetup {
  public:
   /// @param M any storage and lanes
@@ -23,6 +29,10 @@ class MultigridSetup {
   /// The same from those of a multigrid. Its columns of P would not do: they lie in the same space, but from
   /// block to block they have nothing to do with each other, and are no low modes.
   MultigridPtr from_vectors_of(const Multigrid& other, int sweeps);
+  /// For links that have moved a little: one cycle of the multigrid as it was improves some of its test
+  /// vectors, and P and D_c are made once. The cycle has the old coarse space and the smoother and residuals
+  /// of these links. A sweep of from_vectors_of() makes P and D_c twice.
+  MultigridPtr refreshed(const Multigrid& other, const SomeVectors& improved);
   /// The columns of P as another set-up left them: they are not made orthonormal again.
   /// @param fill sets the columns, and the coefficients of the test vectors
   /// @param fill_coarse sets the columns between the level, 1 for the second lattice, and the one below
@@ -40,10 +50,13 @@ class MultigridSetup {
  private:
   void smooth(SpinorField& vectors);
   void orthogonalise(SpinorField& vectors);
-  /// Calls use(cycle) with cycle(what for, columns), one cycle of the present levels.
+  /// Calls use(cycle) with cycle(what for, columns), one cycle of the present levels, or of those given.
   template <class Use>
   void with_present_cycle(const Use& use);
+  template <class Use>
+  void with_cycle_of(const MultigridHierarchy& levels, const Use& use);
   void improve(SpinorField& vectors);
+  void improve_some(SpinorField& vectors, const MultigridHierarchy& levels, const SomeVectors& some);
   /// P and D_c, and all levels below with so many sweeps of their own; vectors of which P and D_c cannot be
   /// made are replaced by smoothed noise.
   void build(SpinorField& vectors, int coarse_sweeps);
@@ -78,6 +91,7 @@ class MultigridSetup {
   std::vector<CoarserLevel> coarser_;
   CoarseGatheringPtr gathering_;
   bool coarse_is_placed_ = false;  ///< gathering_ is decided
+  bool records_residuals_ = true;  ///< |M v| of the test vectors, at the price of as many applications
   DenseMatrix gram_;               ///< products of the test vectors of which P is made
   std::optional<SpinorField> image_;
   MultigridSetupReport report_;

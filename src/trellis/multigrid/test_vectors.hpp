@@ -14,6 +14,10 @@ SiteField with_columns(const SiteField& like, int columns);
 /// v / |v| of each column. @throws NumericError: one has vanished or is not finite
 void normalise(SiteField& vectors);
 
+/// Makes the columns orthonormal over the whole lattice, in their order, for fields so small that n^2
+/// products do not matter. @throws NumericError: columns depend on each other
+void orthonormalise_columns(SiteField& vectors);
+
 /// |A v| / |v| over the columns. @param image a field like `vectors` to work in
 struct VectorResiduals {
   double mean = 0, worst = 0;
