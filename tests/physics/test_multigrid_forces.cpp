@@ -48,12 +48,14 @@ struct Light {
 };
 
 Light light(const WilsonParams& params, const std::optional<FactorSolverParams>& multigrid,
-            double tolerance = 1e-12, std::optional<double> numerator = {}, int levels = 0) {
+            double tolerance = 1e-12, std::optional<double> numerator = {}, int levels = 0,
+            double shift = 0) {
   Light made;
   made.fermion = multigrid ? std::make_shared<WilsonFermion>(params, *multigrid)
                            : std::make_shared<WilsonFermion>(params);
   TwoFlavourParams p;
   p.numerator = numerator;
+  p.shift = shift;
   p.dynamics_tolerance = p.metropolis_tolerance = tolerance;
   const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.1), levels);
   made.monomial = std::make_shared<TwoFlavourMonomial>("light", links, made.fermion, p);
@@ -102,6 +104,53 @@ TEST(MultigridForces, actions_and_forces_are_those_of_conjugate_gradients) {
     }
 }
 
+/// Denominators A + rho^2 are solved by the factors S +- i rho gamma5, and the draw of a ratio with them,
+/// too.
+TEST(MultigridForces, hasenbusch_denominators_are_those_of_conjugate_gradients) {
+  const GaugeField U = thermal();
+  AlgebraField X(U);
+  set_random_momenta(X, 77, 0, 1);
+  GaugeField moved = U;
+  drift(moved, X, 0.02);
+  const WilsonParams params = quark(-0.2, 1.5, 0);
+  for (const MultigridSmoother smoother : {MultigridSmoother::minimal_residual, MultigridSmoother::schwarz}) {
+    FactorSolverParams solver = small_multigrid();
+    solver.multigrid.smoother = smoother;
+    const Light by_cg = light(params, {}, 1e-12, 0.015, 0, 0.005);
+    const Light by_multigrid = light(params, solver, 1e-12, 0.015, 0, 0.005);
+    double actions[2];
+    std::vector<AlgebraField> forces;
+    int64_t iterations[2];
+    for (const Light* one : {&by_cg, &by_multigrid}) {
+      Monomial& monomial = *one->monomial;
+      monomial.refresh(U, {5, 0, 1});
+      actions[forces.size()] = monomial.action(U) - monomial.action(moved);
+      iterations[forces.size()] = monomial.solve_count().iterations;
+      forces.emplace_back(U);
+      monomial.add_force(forces.back(), moved, 1.0);
+      EXPECT_LE(monomial.solve_count().largest_residual, 1e-12);
+    }
+    const SolveCount& count = by_multigrid.monomial->solve_count();
+    EXPECT_EQ(count.setups, 1);
+    EXPECT_EQ(count.fallbacks, 0);
+    EXPECT_LT(iterations[1], iterations[0]) << "by both factors";
+    EXPECT_NEAR(actions[0], actions[1], 1e-9 * std::abs(actions[0]));
+    const double size = std::sqrt(dot(forces[0], forces[0]));
+    add(forces[1], -1.0, forces[0]);
+    EXPECT_LT(std::sqrt(dot(forces[1], forces[1])), 1e-9 * size);
+  }
+}
+
+/// Heavy denominators, and those beside a twisted mass, have no better solver than conjugate gradients.
+TEST(MultigridForces, other_shifts_are_left_to_conjugate_gradients) {
+  const FactorSolver solver(small_multigrid());
+  EXPECT_TRUE(solver.serves(quark(-0.2, 1.5, 0), 0.0));
+  EXPECT_TRUE(solver.serves(quark(-0.2, 1.5, 0.1), 0.0));
+  EXPECT_TRUE(solver.serves(quark(-0.2, 1.5, 0), 0.01));
+  EXPECT_FALSE(solver.serves(quark(-0.2, 1.5, 0), 0.25));
+  EXPECT_FALSE(solver.serves(quark(-0.2, 1.5, 0.1), 0.01));
+}
+
 Hmc make_hmc(const Light& quark, double length = 0.5) {
   const auto gauge = std::make_shared<GaugeMonomial>("gauge", GaugeAction::wilson(5.8));
   return Hmc({3, 0, length},
@@ -118,6 +167,27 @@ TEST(MultigridForces, a_refresh_begins_with_the_test_vectors) {
   EXPECT_NEAR(setup.from_vectors_of(*made, 0)->report().residual.back(), expected, 1e-5 * expected);
   const auto updated = std::dynamic_pointer_cast<const Multigrid>(made->updated(M));
   EXPECT_LT(updated->report().residual.back(), expected);
+}
+
+/// A refresh makes P and D_c of improved test vectors once: some in each refresh, and after two all of them.
+TEST(MultigridForces, a_refresh_improves_the_test_vectors_that_are_asked_for) {
+  const auto M = std::make_shared<WilsonOperator>(thermal(), quark(-0.2, 1.5, 0));
+  const MultigridParams params = small_multigrid().multigrid;
+  const MultigridPtr made = Multigrid::make(*M, params);
+  const auto residual_of = [&](const MultigridPtr& multigrid) {
+    return MultigridSetup(*M->matrix(), params).from_vectors_of(*multigrid, 0)->report().residual.back();
+  };
+  const auto refreshed = [&](const MultigridPtr& from, const SomeVectors& some) {
+    return MultigridSetup(*M->matrix(), params).refreshed(*from, some);
+  };
+  const double before = residual_of(made);
+  const MultigridPtr none = refreshed(made, {0, 0}), half = refreshed(made, {0, 4});
+  const MultigridPtr rest = refreshed(half, {4, 4}), all = refreshed(made, {6, 8});
+  EXPECT_LT(residual_of(half), 0.9 * before);
+  EXPECT_LT(residual_of(rest), 0.9 * residual_of(half));
+  EXPECT_LT(residual_of(all), 0.8 * before);
+  EXPECT_LT(residual_of(none), 1.2 * before);
+  EXPECT_THROW(refreshed(made, {0, 9}), BadArgument);
 }
 
 TEST(MultigridForces, trajectories_are_those_of_conjugate_gradients) {

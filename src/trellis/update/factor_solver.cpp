@@ -5,8 +5,10 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
-#include "trellis/multigrid/multigrid_setup.hpp"
+#include "trellis/operator/even_twist.hpp"
 #include "trellis/operator/site_diagonal.hpp"
+#include "trellis/solver/methods/gcr.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/solve.hpp"
 #include "trellis/update/monomial.hpp"
 
@@ -36,26 +38,53 @@ FactorSolver::FactorSolver(const FactorSolverParams& params) : params_{params} {
                   params.max_iterations);
 }
 
-void FactorSolver::begin_trajectory() {
-  plus_.reset();
-  minus_.reset();
-  multigrid_.reset();
+void FactorSolver::begin_trajectory(int64_t version) {
   has_given_up_ = false;
+  if (multigrid_ && is_new_ && version == version_ && interval_ == 0) return;
+  systems_.clear();
+  multigrid_.reset();
 }
 
-void FactorSolver::make_systems(const WilsonMatrixPtr& matrix) {
-  const auto system = [&](const WilsonMatrixPtr& M) {
-    const auto op = std::make_shared<WilsonOperator>(M);
-    System s{OperatorCopies(LinearOperatorPtr(op)), multigrid_->at(*op)};
-    s.M.provide(s.multigrid->fine().pointer());
-    return s;
-  };
-  plus_.emplace(system(matrix));
-  minus_.reset();
-  WilsonParams params = matrix->params();
-  if (params.twisted_mass == 0) return;
-  params.twisted_mass *= -1;
-  minus_.emplace(system(std::make_shared<WilsonMatrix>(*matrix->gauge_field(), params, matrix->choice())));
+bool FactorSolver::serves(const WilsonParams& params, double shift) const {
+  return shift == 0 || (params.twisted_mass == 0 && std::sqrt(shift) <= params_.largest_rho);
+}
+
+FactorSolver::System FactorSolver::with_twist(const WilsonMatrixPtr& matrix, double rho) const {
+  const auto outer = std::make_shared<WilsonOperator>(matrix);
+  const auto inner =
+      std::dynamic_pointer_cast<const WilsonOperator>(multigrid_->at(*outer)->fine().pointer());
+  WilsonParams twisted = matrix->params();
+  twisted.twisted_mass = 0.5 * rho;
+  const WilsonOperator nearby(
+      std::make_shared<WilsonMatrix>(*matrix->gauge_field(), twisted, matrix->choice()));
+  const MultigridPtr preconditioner = multigrid_->at(nearby);
+  GcrSpec gcr;
+  gcr.restart_length = MultigridSpec{}.restart_length;
+  gcr.preconditioner =
+      SolverOfOperator{MultigridSpec{.multigrid = preconditioner}, preconditioner->fine().pointer()};
+  System made{OperatorCopies(LinearOperatorPtr(std::make_shared<EvenTwist>(outer, rho))),
+              MixedPrecisionSpec{gcr, Precision::single_precision}};
+  made.M.provide(std::make_shared<EvenTwist>(inner, rho));
+  return made;
+}
+
+const FactorSolver::System& FactorSolver::system(const WilsonMatrixPtr& matrix, double rho, bool is_dagger) {
+  const bool is_negative = is_dagger && (rho != 0 || matrix->params().twisted_mass != 0);
+  const auto key = std::make_pair(rho, is_negative);
+  const auto found = systems_.find(key);
+  if (found != systems_.end()) return found->second;
+  if (rho != 0) return systems_.emplace(key, with_twist(matrix, is_negative ? -rho : rho)).first->second;
+  WilsonMatrixPtr own = matrix;
+  if (is_negative) {
+    WilsonParams params = matrix->params();
+    params.twisted_mass *= -1;
+    own = std::make_shared<WilsonMatrix>(*matrix->gauge_field(), params, matrix->choice());
+  }
+  const auto op = std::make_shared<WilsonOperator>(own);
+  const MultigridPtr multigrid = multigrid_->at(*op);
+  System made{OperatorCopies(LinearOperatorPtr(op)), MultigridSpec{.multigrid = multigrid}};
+  made.M.provide(multigrid->fine().pointer());
+  return systems_.emplace(key, std::move(made)).first->second;
 }
 
 void FactorSolver::set_up(const WilsonMatrixPtr& matrix, const FactorSolve& how) {
@@ -65,49 +94,56 @@ void FactorSolver::set_up(const WilsonMatrixPtr& matrix, const FactorSolve& how)
   ++how.count->setups;
 }
 
-/// Makes multigrid_ and the systems those of the links and the time.
+/// Each refresh improves half of the test vectors, in turn.
+SomeVectors FactorSolver::improved_in(int64_t interval) const {
+  const int count = (params_.multigrid.vectors + 1) / 2;
+  return {int(interval * count % params_.multigrid.vectors), count};
+}
+
+/// Makes multigrid_ that of the links and the time.
 void FactorSolver::follow(const WilsonMatrixPtr& matrix, int64_t version, const FactorSolve& how) {
   const int64_t interval = int64_t(std::floor(how.time / params_.refresh + rounding));
   const bool is_passed = interval != interval_;
   if (multigrid_ && version == version_ && !is_passed) return;
   interval_ = interval;
   version_ = version;
-  plus_.reset();
-  minus_.reset();
+  systems_.clear();
   if (!multigrid_) {
     set_up(matrix, how);
   } else {
     is_new_ = false;
     MultigridSetup setup(*matrix, params_.multigrid);
-    multigrid_ = is_passed ? setup.from_vectors_of(*multigrid_, 1) : setup.with_coarse_space_of(*multigrid_);
+    multigrid_ = is_passed ? setup.refreshed(*multigrid_, improved_in(interval))
+                           : setup.with_coarse_space_of(*multigrid_);
     how.count->sweeps += is_passed;
     if (is_passed) setup_cost_ += multigrid_->report().cost;
   }
-  make_systems(matrix);
 }
 
-bool FactorSolver::solve_factor(SpinorField& out, const SpinorField& b, bool is_dagger, double tolerance,
-                                SolveReport& report) {
-  const System& system = is_dagger && minus_ ? *minus_ : *plus_;
+bool FactorSolver::solve_factor(const System& system, SpinorField& out, const SpinorField& b, bool is_dagger,
+                                double tolerance, SolveReport& report) {
   SpinorField source = system.M->make_field(), solution = SpinorField::like(source);
   insert_parity(source, b);
   const std::complex<double> i_gamma5(0, 1), minus_i_gamma5(0, -1);
   if (is_dagger) multiply_chiral(source, source, minus_i_gamma5);
-  MultigridSpec spec{.multigrid = system.multigrid, .tolerance = std::max(tolerance, least_tolerance)};
-  spec.max_iterations = params_.max_iterations;
-  spec.fallback = false;
-  const SolveReport found = trellis::solve(spec, system.M, solution, source);
+  SolveLimits limits;
+  limits.tolerance = std::max(tolerance, least_tolerance);
+  limits.max_iterations = params_.max_iterations;
+  limits.fallback = false;
+  const SolveReport found = trellis::solve(system.solver.limited(limits), system.M, solution, source);
   if (is_dagger) multiply_chiral(solution, solution, i_gamma5);
   extract_parity(out, solution);
   report.method = found.method;
   report.iterations += found.iterations;
   report.cost += found.cost;
   report.reason = found.reason;
-  return found.largest_residual() <= rest_of_stuck * spec.tolerance;
+  return found.largest_residual() <= rest_of_stuck * limits.tolerance;
 }
 
-SolveReport FactorSolver::solve_normal(const LinearOperator& A, SpinorField& x, const SpinorField& b,
-                                       const FactorSolve& how) {
+SolveReport FactorSolver::solve_normal(const LinearOperator& A, const WilsonMatrixPtr& matrix, SpinorField& x,
+                                       const SpinorField& b, const FactorSolve& how) {
+  const double rho = std::sqrt(how.shift);
+  const System &dagger = system(matrix, rho, true), &plain = system(matrix, rho, false);
   SolveReport report;
   report.reason = StopReason::zero_source;
   report.relative_residual = {0.0};
@@ -118,8 +154,9 @@ SolveReport FactorSolver::solve_normal(const LinearOperator& A, SpinorField& x, 
   double norm_r = norm_b, left = how.tolerance * norm_b;
   report.converged = norm_b == 0;
   for (int pass = 0; pass < most_passes && !report.converged; ++pass) {
-    if (!solve_factor(y, r, true, share * left / norm_r, report)) break;
-    if (!solve_factor(step, y, false, share * left / (norm_of_factor * std::sqrt(norm2(y))), report)) break;
+    if (!solve_factor(dagger, y, r, true, share * left / norm_r, report)) break;
+    if (!solve_factor(plain, step, y, false, share * left / (norm_of_factor * std::sqrt(norm2(y))), report))
+      break;
     combine(x, 1.0, x, 1.0, step);
     A.apply(r, x);
     combine(r, 1.0, b, -1.0, r);
@@ -144,7 +181,7 @@ std::optional<SolveReport> FactorSolver::solve(const LinearOperator& A, const Wi
   while (!has_given_up_) {
     try {
       follow(matrix, version, how);
-      SolveReport report = solve_normal(A, x, b, how);
+      SolveReport report = solve_normal(A, matrix, x, b, how);
       report.cost += setup_cost_;
       if (report.converged) return report;
     } catch (const NumericError&) {  // dependent test vectors, a singular coarse matrix

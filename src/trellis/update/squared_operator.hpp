@@ -15,9 +15,10 @@ struct SolveCount;  // monomial.hpp
 
 /// How a solve by factors goes, and where it counts what it made for that.
 struct FactorSolve {
-  double tolerance;  ///< |b - A x| / |b|
+  double tolerance;  ///< |b - (A + shift) x| / |b|
   double time;       ///< of the molecular dynamics
   SolveCount* count;
+  double shift = 0;  ///< not negative
 };
 
 class SquaredOperator {
@@ -33,7 +34,8 @@ class SquaredOperator {
   virtual const LinearOperator& root() const;
   /// A new trajectory begins: what is prepared for solves is forgotten. Collective.
   virtual void begin_trajectory() {}
-  /// x = A^-1 b by the factors of A; nothing where the operator has nothing better than conjugate gradients.
+  /// x = (A + shift)^-1 b by the factors of A + shift; nothing where the operator has nothing better than
+  /// conjugate gradients.
   /// Collective.
   virtual std::optional<SolveReport> solve_by_factors(SpinorField& x, const SpinorField& b,
                                                       const FactorSolve& how);

@@ -23,12 +23,11 @@ TwoFlavourMonomial::TwoFlavourMonomial(std::string name, SmearedLinksPtr links, 
                   "Hasenbusch shifts: ", params.numerator.value_or(0), " is not above ", params.shift);
 }
 
-/// By the factors of A where it has a solver for them, which serves no shift; else by conjugate gradients.
+/// By the factors of A + shift where it has a solver for them; else by conjugate gradients.
 SolveReport TwoFlavourMonomial::run_solver(SpinorField& x, double shift, const SpinorField& b,
                                            double tolerance) {
-  if (shift == 0)
-    if (const auto report = fermion_->solve_by_factors(x, b, {tolerance, time(), &solve_count()}))
-      return *report;
+  if (const auto report = fermion_->solve_by_factors(x, b, {tolerance, time(), &solve_count(), shift}))
+    return *report;
   const MixedPrecisionSpec spec{CgSpec{tolerance, params_.max_iterations}, Precision::single_precision};
   const LinearOperatorPtr A = fermion_->op(), inner = fermion_->converted_op(Precision::single_precision);
   set_zero(x);

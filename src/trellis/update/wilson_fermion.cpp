@@ -33,13 +33,14 @@ LinearOperatorPtr WilsonFermion::converted_op(Precision precision) {
 }
 
 void WilsonFermion::begin_trajectory() {
-  if (factor_solver_) factor_solver_->begin_trajectory();
+  if (factor_solver_) factor_solver_->begin_trajectory(version_);
 }
 
 std::optional<SolveReport> WilsonFermion::solve_by_factors(SpinorField& x, const SpinorField& b,
                                                            const FactorSolve& how) {
-  if (!factor_solver_) return {};
-  return factor_solver_->solve(*op(), matrix_, version_, x, b, how);
+  if (!factor_solver_ || !factor_solver_->serves(params_, how.shift)) return {};
+  if (how.shift == 0) return factor_solver_->solve(*op(), matrix_, version_, x, b, how);
+  return factor_solver_->solve(ShiftedOperator(op(), how.shift), matrix_, version_, x, b, how);
 }
 
 void WilsonFermion::add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
