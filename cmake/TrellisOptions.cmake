@@ -9,6 +9,8 @@ option(TRELLIS_BENCH "Compile the benchmarks" ON)
 option(TRELLIS_SANITIZE "Compile with the address and undefined-behaviour sanitizers" OFF)
 option(TRELLIS_FUZZ "Compile the libFuzzer programs of tests/fuzz (needs clang++)" OFF)
 option(TRELLIS_PRECOMPILE "Precompile standard headers (a third of the time of a build)" ON)
+set(TRELLIS_KERNELS_FROM "$ENV{TRELLIS_KERNELS_FROM}" CACHE PATH
+    "A build folder of these sources, for the same processor, whose CPU kernels are linked instead of compiled again")
 option(TRELLIS_STABLE_ABI "Compile the Python module for all Pythons from 3.12 on (abi3); untried" OFF)
 set(TRELLIS_STATIC_LIBRARIES "" CACHE PATH
     "Prefix with libhdf5.a and libz.a, position-independent, that the Python module takes in with hidden symbols")

@@ -18,6 +18,9 @@ may include itself, the folders it sees, and all that those see. Besides:
 - in Python, a room sees what PYTHON_ROOMS says, and all that those see; imports for types and inside
   functions count. No module imports the package itself or a module beside the rooms, and no imports go in a
   circle;
+- in Python, a quark is asked for what it does: no module outside quarks/ asks for the class of an operator
+  (isinstance, instance), none outside run_files/ for the class of a quark of a run file, and none compares
+  or looks up the word of a quark's type;
 - run_files, analysis, campaign, report, peer_inputs, model and watch import neither trellis._core nor a
   module that does, nor the module that loads it on request.
 """
@@ -48,6 +51,15 @@ BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*
 LAUNCH = "trellis/device/launch.hpp"
 LINES = "_lines.hpp"
 LOADER = "ground.compiled_core"
+# The base classes of operators and of quarks in run files, with the rooms that may ask for classes of theirs.
+ASKED_CLASSES = {"QuarkOperator": "quarks", "Quark": "run_files"}
+# Calls of these names ask for a class.
+CLASS_QUESTIONS = ("isinstance", "issubclass", "instance")
+# Words of the type of a quark in run files, and the rooms where they may stand beside a comparison: files and
+# inputs of other programs have such words, too.
+QUARK_TYPES = {"wilson", "clover", "twisted_mass", "domain_wall", "staggered", "hisq"}
+TYPE_ROOMS = ("run_files", "peer_inputs")
+TYPE_WORDS = re.compile(r"(^|_)(type|kind|fermion)$")
 WITHOUT_CORE = ("run_files", "analysis", "campaign", "report", "peer_inputs", "model", "watch")
 
 # The rooms of python/trellis, each with those that it sees. What lies beside them (trellis itself, __main__,

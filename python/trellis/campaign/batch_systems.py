@@ -251,7 +251,7 @@ class Lsf(BatchSystem):
             raise
 
 
-#: By `system` in [batch].
+#: The systems by the word `system` of [batch].
 SYSTEMS: dict[str, BatchSystem] = {"slurm": Slurm(), "pbs": Pbs(), "lsf": Lsf()}
 
 

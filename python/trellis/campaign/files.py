@@ -16,7 +16,7 @@ from .expansion import expand
 from .graph import check_graph
 from .launchers import check_options
 from .machine_tables import BatchTable, MachineFile, MachineTable, NodesTable
-from .model import Campaign, Gpu, Machine, Node, StartUp, Task
+from .model import Campaign, Gpu, Machine, Node, StartUp, Task, require_estimates
 from .tables import CampaignFile, CampaignTable, MadeTasksFile
 from .times import parse_seconds
 

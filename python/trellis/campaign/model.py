@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..ground.errors import BadArgument
 from .batch import Batch
 
 _NOTHING: Mapping[str, str] = {}

@@ -20,7 +20,7 @@ from .batch_systems import SYSTEMS, BatchSystem
 from .launchers.patience import NoAnswer, patiently
 from .launchers.slurm_system import ask
 
-#: Of what passes: the controller was busy, or away. Other failures are refusals.
+#: These failures pass: the controller was busy, or away. Other failures are refusals.
 _PASSES = re.compile(
     r"timed out|unable to contact|connection refused|connection failure|zero bytes|transport endpoint"
     r"|temporarily|authentication credential|protocol authentication|unexpected mess?age"

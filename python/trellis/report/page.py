@@ -17,6 +17,7 @@ from ..analysis.records.results import Results
 from . import figures, statistics_figures, stream_figures
 from .charge_figures import charge_drawings
 from .embed import png_bytes
+from .gevp_figure import gevp_figure
 from .page_parts import Plot, embedded, page_style, with_arxiv_links, with_contents
 from .style import look, observable_label
 
@@ -45,6 +46,8 @@ def figure_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
         if results.particles[name].correlation:
             draw = partial(statistics_figures.correlation_matrix, name, results.particles[name])
             found[f"correlation_{name}"] = draw
+    for name in results.gevp:
+        found[f"gevp_{name}"] = partial(gevp_figure, results, name)
     if moving := statistics_figures.moving_particles(results):
         found["dispersion"] = partial(statistics_figures.dispersion, moving, results.lattice[0])
     found |= charge_drawings(results)

@@ -69,4 +69,3 @@ def with_arxiv_links(page: str) -> str:
 
 def _link(match: re.Match[str]) -> str:
     return f'<a href="https://arxiv.org/abs/{match[2] or match[3]}">{match[1]}</a>'
-

@@ -15,7 +15,7 @@ from .style import COLOURS, INK, MARKERS
 
 #: Points that have an entry of their own in the legend.
 _MOST_NAMED = 28
-#: Of the axis: flops per byte.
+#: Ends of the axis, in flops per byte.
 _LEAST, _MOST = 0.05, 100.0
 
 

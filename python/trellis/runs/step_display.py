@@ -10,7 +10,7 @@ from .reporting import Step
 
 #: Numbers of a step that are shown, the first that it has.
 _SHOWN = {"plaquette": "plaquette {:.6f}", "dH": "dH {:+.3f}", "relative_residual": "residual {:.1e}"}
-#: Of steps that are counted, what stands in front of the bar.
+#: Words in front of the bar, for steps that are counted.
 _COUNTED = {"propagators": "propagators", "sweep": "sweeps", "trajectory": "trajectories"}
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +18,14 @@ from ..ground.solve_report import NotConverged, SolveReport
 from ..quarks.operators import QuarkOperator
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
-from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
+from .noise_traces import (
+    Noise,
+    StaggeredObservables,
+    WilsonObservables,
+    noise_key,
+    staggered_observables,
+    wilson_observables,
+)
 from .solve_display import displaying_solve
 
 if TYPE_CHECKING:

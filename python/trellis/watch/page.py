@@ -13,7 +13,7 @@ from markupsafe import Markup
 from ..campaign.times import show_seconds
 from .view_model import Curve, Picture, Watched
 
-#: Of a picture, in the units of its viewBox, and the room for the numbers of its axes.
+#: Sizes of a picture in the units of its viewBox, and the room for the numbers of its axes.
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP, _RIGHT = 520.0, 230.0, 66.0, 34.0, 10.0, 14.0
 #: Seconds between two looks of the page.
 REFRESH_SECONDS = 3

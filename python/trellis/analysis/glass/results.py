@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...ground.version import __version__
+from ..records.uncertain_errors import FEW_SAMPLES, error_of_error
 from .quantities import Estimate, equilibration, jackknife, quantities
 from .reader import GlassData, read_glass
 

@@ -107,7 +107,7 @@ def particle_result(fit: ParticleFit, options: AnalysisOptions) -> ParticleResul
     )
 
 
-def _correlations(correlator: Correlator, fit: FitResult) -> list[list[float]]:
+def _correlations(correlator: ParticleCorrelator, fit: FitResult) -> list[list[float]]:
     """Return the correlations between the times of a fit, as the samples have them."""
     window = correlator.fit_samples()[:, fit.t_min : fit.t_max + 1]
     if len(window) < 2 or np.any(window.std(axis=0) == 0):
