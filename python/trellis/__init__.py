@@ -132,8 +132,8 @@ _SUBMODULE_OF = {
     **dict.fromkeys(["FlowHistory", "GradientFlow", "flow_history"], "gauge.flow"),
     **dict.fromkeys(["reference_time", "w0_scale"], "ground.scale_setting"),
     "WilsonClover": "quarks.operators",
-    "WilsonObservables": "solve.noise_traces",
-    **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "solve.staggered"),
+    **dict.fromkeys(["StaggeredObservables", "WilsonObservables"], "solve.noise_traces"),
+    **dict.fromkeys(["HISQ", "Staggered"], "solve.staggered"),
     "StaggeredCondensates": "solve.staggered_masses",
     "StaggeredPropagator": "quarks.staggered_propagators",
     "staggered_mesons": "hadrons.staggered_mesons",
@@ -238,9 +238,9 @@ if TYPE_CHECKING:
     from .solve.mr import mr
     from .solve.multigrid import Multigrid, multigrid
     from .solve.multigrid_files import read_multigrid
-    from .solve.noise_traces import WilsonObservables
+    from .solve.noise_traces import StaggeredObservables, WilsonObservables
     from .solve.schwarz import schwarz
-    from .solve.staggered import HISQ, Staggered, StaggeredObservables
+    from .solve.staggered import HISQ, Staggered
     from .solve.staggered_masses import StaggeredCondensates
 
 
