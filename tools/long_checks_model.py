@@ -26,7 +26,7 @@ from trellis.model.mapping import least_surface_grid, spin_grid  # noqa: E402
 from trellis.model.phases import Extents, Phase, Workload, volume  # noqa: E402
 from trellis.model.workloads import glass, multigrid, solves  # noqa: E402
 
-TIMES = ["--seconds", "0.03", "--rounds", "5", "--threads", "1", "--json"]
+TIMES = ["--seconds", "0.002", "--rounds", "31", "--threads", "1", "--json"]
 #: Flops a site of two hops, one from each parity.
 HOP_FLOPS = {"wilson_hop": 1320.0, "staggered_hop": 570.0}
 LOCAL: Extents = (12, 12, 12, 12)

@@ -24,9 +24,10 @@ from ..model.machine import parse_hardware
 from .bench import programs
 from .output import Output
 
-#: Short rounds, several of them: medians of these are good to a few percent on a quiet machine.
-_TIMES = ("--seconds", "0.015", "--rounds", "5", "--threads", "1", "--json")
-_EXCHANGE = ("--seconds", "0.005", "--rounds", "5", "--json")
+#: Many timings, each shorter than the slices in which an operating system gives a core to programs: most are
+#: then undisturbed where other programs run, too, and so is their median.
+_TIMES = ("--seconds", "0.002", "--rounds", "31", "--threads", "1", "--json")
+_EXCHANGE = ("--seconds", "0.001", "--rounds", "15", "--json")
 #: What has not begun by then is left out, with a warning: a calibration takes less than three minutes.
 DEADLINE_SECONDS = 150.0
 #: Programs that may run beside a calibration, on average over the last minute.
