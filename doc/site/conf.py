@@ -64,7 +64,7 @@ add_module_names = False
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(numpy|np|npt|pathlib|collections|typing|os|types|enum|abc|h5py|matplotlib|pydantic|gvar|scipy|ArrayLike|DTypeLike)\b.*",
+        r"(numpy|np|npt|pathlib|collections|typing|os|types|enum|abc|h5py|matplotlib|pydantic|gvar|pandas|pyerrors|scipy|ArrayLike|DTypeLike)\b.*",
     ),
 ]
 

@@ -9,6 +9,7 @@ from trellis.analysis.masses.correlators import particle_correlators
 from trellis.analysis.masses.gevp import correlator_matrix, effective_energies, eigenvalues
 from trellis.report.embed import png_bytes
 from trellis.report.page import figure_drawings, render_page
+from trellis.report.page_parts import Plot
 from trellis.report.style import look
 
 EXTENT, COUNT = 24, 80
@@ -112,7 +113,7 @@ def test_the_report_draws_the_energies(results):
     assert len(picture) > 10000
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["state 0", "state 1", "state 2"]
-    page = render_page(results, dict.fromkeys(drawings, "<svg></svg>"))
+    page = render_page(results, dict.fromkeys(drawings, Plot("<svg></svg>", "")))
     assert "Generalised eigenvalue problem" in page
 
 

@@ -16,6 +16,7 @@ from trellis.analysis.synthetic import PION
 from trellis.commands.analysis_summary import print_summary
 from trellis.ground.errors import RunFileError
 from trellis.report.page import render_page
+from trellis.report.page_parts import Plot
 
 A, A_ERROR = 0.09, 0.0018
 
@@ -75,7 +76,7 @@ def test_a_reader_sees_the_units(results):
     assert "MeV" in text.getvalue()
     assert results.particles["pion"].physical.formatted in text.getvalue()
     assert "a = 0.0900(18) fm" in text.getvalue()
-    plots = dict.fromkeys(["correlators", "effective_masses", "fit_pion"], "<svg></svg>")
+    plots = dict.fromkeys(["correlators", "effective_masses", "fit_pion"], Plot("<svg></svg>", ""))
     page = render_page(results, plots)
     assert results.particles["pion"].physical.formatted in page
     assert "0.0900(18)" in page
