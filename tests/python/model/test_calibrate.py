@@ -228,7 +228,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_calibration_in_too_little_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Benchmarks that have not begun in time are named, and the rest is written."""
+    """The rest is written, and benchmarks that had no time are named."""
     fakes = fake_programs(tmp_path)
     monkeypatch.setattr(model_calibrate, "programs", lambda: fakes)
     clock = iter(range(0, 100000, 100))
