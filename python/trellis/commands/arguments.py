@@ -15,6 +15,8 @@ def parse_lattice(text: str | None, option: str = "--lattice") -> tuple[int, int
         extents = ()
     if len(extents) != 4:
         raise BadArgument(f"{option}: expected four numbers such as 8.8.8.16, found {text!r}")
+    if any(extent < 1 for extent in extents):
+        raise BadArgument(f"{option}: expected numbers above 0, found {text!r}")
     if any(extent > 2**31 - 1 for extent in extents):
         raise BadArgument(f"{option}: expected numbers of at most {2**31 - 1}, found {text!r}")
     return extents

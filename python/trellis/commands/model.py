@@ -92,6 +92,8 @@ def forecast(
     output = Output(json)
     run, hardware, counts = load_any_run(run_file), load_hardware(machine), _iterations(iterations, past)
     chosen = parse_nodes(nodes)
+    if production is not None and production not in chosen:
+        raise BadArgument(f"--production: expected one of --nodes {nodes}, found {production}")
     if ranks_per_node is not None or threads > 1:
         per_node = ranks_per_node or max(1, hardware.device.count // threads)
         hardware = hardware.with_ranks(per_node, threads)

@@ -153,6 +153,32 @@ def test_a_machine_without_a_network_has_one_node() -> None:
     assert [choice.forecast.nodes for choice in found] == [1]
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--lattice", "0.8.8.8"], "--lattice: expected numbers above 0, found '0.8.8.8'"),
+        (["--grid", "1.2.3"], "--grid: expected four numbers"),
+        (["--nodes", "1,2", "--production", "7"], "--production: expected one of --nodes 1,2, found 7"),
+        (["--order", "ab"], "expected an order of x, y, z and t"),
+    ],
+)
+def test_mistakes_in_options(words: list[str], message: str) -> None:
+    run = str(EXAMPLES / "quenched.toml")
+    ended = CliRunner().invoke(app, ["model", "forecast", run, "-m", "daint_gh200", *words])
+    assert ended.exit_code != 0
+    assert message in " ".join(ended.output.split())
+
+
+def test_iterations_say_what_auto_has_taken() -> None:
+    run = load_any_run(EXAMPLES / "light_clover.toml")
+    extents, grid = (32, 32, 32, 64), (1, 1, 1, 4)
+    krylov = workload_of(run, extents, grid, parse_iterations("light=300,strange=200"))
+    assert not any("level" in phase.name for phase in krylov.phases)
+    counts = parse_iterations("light=12,strange=11,level2=3,coarse=20")
+    multigrid = workload_of(run, extents, grid, counts)
+    assert any("level 3" in phase.name for phase in multigrid.phases)
+
+
 def test_fewer_ranks_on_a_node() -> None:
     machine = load_hardware("daint_gh200")
     assert machine.with_ranks(2).ranks_per_node == 2

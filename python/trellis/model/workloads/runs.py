@@ -322,7 +322,9 @@ def measurement(
     for name in flavours:
         each = iterations.each(name) if name != "light" else iterations.each("light")
         count = sources * batches * (1 + (inserted if name == "light" else 0)) * (2 if run.has_doublet else 1)
-        if run.solver.multigrid is not None:
+        # what `auto` takes is known by the iterations that a past run had
+        is_multigrid = run.solver.type != "auto" or "coarse" in iterations.of_a_solve
+        if run.solver.multigrid is not None and is_multigrid:
             found += _measured_multigrid(run, name, local, grid, count * each, iterations)
             continue
         system = system_of(quark, precision=precision, link_reals=12 if reals == 8 else reals, rhs=rhs)
