@@ -2,6 +2,7 @@
 #include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/gauge/hisq.hpp"
 #include "trellis/measure/staggered.hpp"
 
@@ -34,7 +35,13 @@ void bind_staggered(nb::module_& m) {
   m.def("flux_of", &flux_of, "charge_thirds"_a, "b"_a, "e"_a);
 
   nb::class_<HisqLinks>(m, "HisqLinks")
-      .def(nb::init<const GaugeField&>(), "links"_a, release_gil())
+      .def(
+          "__init__",
+          [](HisqLinks* self, const GaugeField& links) {
+            stop_together(links.lattice().communicator());  // no sum of fat links carries a request
+            new (self) HisqLinks(links);
+          },
+          "links"_a, release_gil())
       .def("fat", &HisqLinks::fat, "epsilon"_a, release_gil())
       .def(
           "long_field", [](const HisqLinks& links) { return GaugeField(links.long_field()); }, release_gil());
