@@ -126,8 +126,9 @@ def test_every_loop_ends_and_work_goes_on(tmp_path: Path, ranks: int, which: str
     """Each rank raises KeyboardInterrupt, at the same step; links are as before, and a solve has its bits."""
     found = told(tmp_path, ranks, which)
     assert all(rank["same solution"] for rank in found)
-    lines = [line for rank in found for line in rank["lines"]]
-    late = {line["name"]: line["seconds"] for line in lines if line["seconds"] > LATE}
+    late = {
+        line["name"]: line["seconds"] for rank in found for line in rank["lines"] if line["seconds"] > LATE
+    }
     assert not late
     for number, one in enumerate(found[-1]["lines"]):
         lines = [rank["lines"][number] for rank in found]
