@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ground.arguments import choice, instance, integer, real
+from ..ground.arguments import choice, file_path, instance, integer, real
 from ..ground.arguments import seed as seed_of
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray, SharedByCopies
@@ -142,6 +142,11 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        BadArgument
+            The path is no path.
         """
         from matplotlib.figure import Figure
 
@@ -159,7 +164,7 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
         for axes in (above, below):
             axes.grid(alpha=0.3)
         if path is not None:
-            figure.savefig(path)
+            figure.savefig(file_path(path))
         return figure
 
     def __repr__(self) -> str:

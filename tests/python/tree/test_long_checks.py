@@ -70,4 +70,4 @@ def test_an_unknown_check_is_named() -> None:
         [ROOT / "tools" / "long_checks", "nothing"], capture_output=True, text=True, check=False
     )
     assert found.returncode == 2
-    assert "expected one of gpu, model, multigrid, network behind tools/long_checks, found nothing" in found.stderr
+    assert "one of front, gpu, model, multigrid, network behind tools/long_checks, found nothing" in found.stderr
