@@ -70,4 +70,5 @@ def test_an_unknown_check_is_named() -> None:
         [ROOT / "tools" / "long_checks", "nothing"], capture_output=True, text=True, check=False
     )
     assert found.returncode == 2
-    assert "one of front, gpu, model, multigrid, network behind tools/long_checks, found nothing" in found.stderr
+    checks = "front, gpu, model, multigrid, network"
+    assert f"one of {checks} behind tools/long_checks, found nothing" in found.stderr
