@@ -42,8 +42,9 @@ def csv_of(figure: Figure) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["panel", "curve", "x", "y", "x_error", "y_error"])
     for number, axes in enumerate(figure.axes, 1):
-        for row in _rows(axes):
-            writer.writerow([number, *row])
+        for name, *numbers in _rows(axes):
+            # 15 digits: the ends of error bars have rounding errors.
+            writer.writerow([number, name, *(n if n == "" else f"{n:.15g}" for n in numbers)])
     return text.getvalue()
 
 

@@ -84,9 +84,12 @@ def correlation_matrix(name: str, particle: ParticleResult) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.25])
     matrix = np.array(particle.correlation, dtype=float)
     first = particle.fit.t_min
-    ends = (first - 0.5, first + len(matrix) - 0.5)
-    image = left.imshow(matrix, vmin=-1, vmax=1, cmap="RdBu_r", extent=(*ends, *ends[::-1]))
-    figure.colorbar(image, ax=left, label="correlation")
+    edges = first - 0.5 + np.arange(len(matrix) + 1)
+    # A mesh and no image: a page has no pictures inside of its pictures.
+    mesh = left.pcolormesh(edges, edges, matrix, vmin=-1, vmax=1, cmap="RdBu_r")
+    figure.colorbar(mesh, ax=left, label="correlation")
+    left.invert_yaxis()
+    left.set_aspect("equal")
     left.grid(visible=False)
     left.set_title(f"{label(name)}: correlation of times")
     left.set_xlabel("$t/a$")

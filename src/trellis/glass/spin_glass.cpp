@@ -157,6 +157,7 @@ void SpinGlass::heat_bath(const std::vector<double>& betas, uint64_t seed, uint6
   for (const double beta : betas)
     TRELLIS_REQUIRE(beta >= 0 && std::isfinite(beta), "inverse temperature ", beta,
                     " is negative or not finite");
+  stop_together(lattice_->communicator());
   const KernelTable<double> table(betas, spec_.backend);
   for (int parity = 0; parity < 2; ++parity)
     half_sweep(parity, [&](const SpinCall& spins, bool has_ghosts, const SiteRange& range) {
@@ -173,6 +174,7 @@ void SpinGlass::over_relax(int sweeps, int sweeps_per_pass) {
   TRELLIS_REQUIRE(sweeps_per_pass >= 0, sweeps_per_pass, " sweeps in a pass; 0 chooses");
   const int together = sweeps_of_pass(sweeps_per_pass);
   for (int done = 0; done < sweeps;) {
+    stop_together(lattice_->communicator());
     const int now = std::min(together, sweeps - done);
     if (now > 1)
       over_relax_together(now);

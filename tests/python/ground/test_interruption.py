@@ -68,6 +68,7 @@ works = {
     "traces": lambda: repeated(
         lambda: tr.cg(tolerance=1e-12)(M).observables(n_f=2, vectors=4, seed=1, susceptibility=True)),
     "spins": lambda: repeated(lambda: spins.heat_bath([1.0], 1, 0, 1)),
+    "over-relaxation of spins": lambda: spins.over_relax(2**31 - 1),
     "quenched": lambda: tr.quenched((4, 4, 4, 8), beta=6, seed=1, sweeps=10**9),
 }
 spins = load().SpinGlass(load().make_spin_lattice((4, 4, 4, 1), (0, 0, 0, 0)), "double", 1)

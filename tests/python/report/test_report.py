@@ -134,10 +134,10 @@ def test_numbers_of_a_figure():
     right.bar([1.5], [2.5], 0.5, label="weights")
     assert csv_of(figure).splitlines() == [
         "panel,curve,x,y,x_error,y_error",
-        "1,pi,1.0,3.0,0.1,0.5",
-        "1,pi,2.0,4.0,0.2,0.25",
-        "1,a m_eff,0.0,5.0,,",
-        "1,a m_eff,1.0,6.0,,",
+        "1,pi,1,3,0.1,0.5",
+        "1,pi,2,4,0.2,0.25",
+        "1,a m_eff,0,5,,",
+        "1,a m_eff,1,6,,",
         "2,weights,1.5,2.5,,",
     ]
     assert described(figure).startswith("a m_eff against values (curves: pi); values against values")

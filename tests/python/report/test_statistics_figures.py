@@ -16,6 +16,7 @@ from trellis.analysis.records.results import AutocorrelationResult
 from trellis.commands.bench import bench
 from trellis.commands.plots import save_plot
 from trellis.errors import BadArgument
+from trellis.report.embed import svg_text
 from trellis.report.figures import observable_figure
 from trellis.report.roofline import RooflinePoint, ceilings_of_bench, points_of_bench, roofline
 from trellis.report.statistics_figures import (
@@ -76,8 +77,11 @@ def test_the_correlation_matrix() -> None:
         correlation=matrix, fit=fit(1), scan=[fit(1), fit(2)], mass=0.5, mass_error=0.02
     )
     figure = correlation_matrix("pion", particle)
-    assert figure.axes[0].images[0].get_array().tolist() == matrix
-    assert figure.axes[0].images[0].get_extent() == [2.5, 4.5, 4.5, 2.5]
+    (mesh,) = figure.axes[0].collections
+    assert mesh.get_array().reshape(2, 2).tolist() == matrix
+    assert figure.axes[0].get_xlim() == (2.5, 4.5)
+    assert figure.axes[0].get_ylim() == (4.5, 2.5)
+    assert "<image" not in svg_text(figure, "correlation")
 
 
 def test_the_sum_of_the_autocorrelation() -> None:
