@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -85,8 +86,9 @@ def correlation_matrix(name: str, particle: ParticleResult) -> Figure:
     matrix = np.array(particle.correlation, dtype=float)
     first = particle.fit.t_min
     edges = first - 0.5 + np.arange(len(matrix) + 1)
-    # A mesh and no image: a page has no pictures inside of its pictures.
-    mesh = left.pcolormesh(edges, edges, matrix, vmin=-1, vmax=1, cmap="RdBu_r")
+    # A mesh of few colours is no image, and neither is its bar: a page has no images inside of its figures.
+    few = mpl.colormaps["RdBu_r"].resampled(40)
+    mesh = left.pcolormesh(edges, edges, matrix, vmin=-1, vmax=1, cmap=few)
     figure.colorbar(mesh, ax=left, label="correlation")
     left.invert_yaxis()
     left.set_aspect("equal")
