@@ -91,7 +91,6 @@ def correlation_matrix(name: str, particle: ParticleResult) -> Figure:
     mesh = left.pcolormesh(edges, edges, matrix, vmin=-1, vmax=1, cmap=few)
     figure.colorbar(mesh, ax=left, label="correlation")
     left.invert_yaxis()
-    left.set_aspect("equal")
     left.grid(visible=False)
     left.set_title(f"{label(name)}: correlation of times")
     left.set_xlabel("$t/a$")
@@ -174,8 +173,8 @@ def lattice_energy(mass: float, momentum: NDArray) -> NDArray:
 def draw_summation(axes: Axes, observable: AutocorrelationResult) -> None:
     """Draw tau_int against the window W where the sum ends.
 
-    It is corrected for the mean that was subtracted, and has the error 2 tau sqrt((W + 1/2 - tau) / N),
-    as the value of the report is. Both are those of U. Wolff, hep-lat/0306017.
+    It is corrected for the mean that was subtracted, and has the error 2 tau sqrt((W + 1/2 - tau) / N), as the
+    value of the report has them (U. Wolff, hep-lat/0306017).
     """
     rho = np.array(observable.rho.value, dtype=float)
     window, count = np.arange(len(rho)), max(observable.count, 1)
