@@ -37,7 +37,7 @@ def test_a_run_goes_on_with_the_same_bits(version: str, tmp_path: Path) -> None:
     done = json.loads(run("generate", "whole.toml", "--resume", "--json", cwd=folder).stdout)
     assert (done["resumed_from"], done["sweeps"]) == (4, 8)
     again = json.loads(run("measure", "spectrum.toml", "--resume", "--json", cwd=folder).stdout)
-    assert (again["skipped"], again["configurations"]) == (1, [])
+    assert (again["skipped"], again["configurations"]) == (1, [4])
     assert run_results(folder) == json.loads((folder / "expected.json").read_text())["runs"]
 
 
