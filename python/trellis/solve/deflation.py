@@ -145,8 +145,8 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
 
         Raises
         ------
-        BadArgument
-            The path is no path.
+        OSError
+            The picture cannot be written.
         """
         from matplotlib.figure import Figure
 
