@@ -173,8 +173,8 @@ def lattice_energy(mass: float, momentum: NDArray) -> NDArray:
 def draw_summation(axes: Axes, observable: AutocorrelationResult) -> None:
     """Draw tau_int against the window W where the sum ends.
 
-    It is corrected for the mean that was subtracted, and has the error 2 tau sqrt((W + 1/2 - tau) / N), as
-    the value of the report has them (U. Wolff, hep-lat/0306017).
+    It is corrected for the mean that was subtracted and has the error 2 tau sqrt((W + 1/2 - tau) / N), as the
+    value of the report has them (U. Wolff, hep-lat/0306017).
     """
     rho = np.array(observable.rho.value, dtype=float)
     window, count = np.arange(len(rho)), max(observable.count, 1)
