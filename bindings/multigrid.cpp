@@ -138,6 +138,14 @@ void bind_params(nb::module_& m) {
             return std::string(p.smoother_storage ? name_of(*p.smoother_storage) : "auto");
           },
           [](MultigridParams& p, const std::string& name) { p.smoother_storage = precision_by_name(name); })
+      .def_prop_rw(
+          "prolongator_storage",
+          [](const MultigridParams& p) {
+            return std::string(p.prolongator_storage ? name_of(*p.prolongator_storage) : "auto");
+          },
+          [](MultigridParams& p, const std::string& name) {
+            p.prolongator_storage = precision_by_name(name);
+          })
       .def_rw("seed", &MultigridParams::seed);
 }
 

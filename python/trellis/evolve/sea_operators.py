@@ -64,6 +64,7 @@ class SeaOperators:
         params.smoothing = table.smoothing or 0  # 0: by the smoother
         params.coarse_tolerance = table.coarse_tolerance
         params.coarse_solver, params.coarse_ranks = table.coarse_solver, table.coarse_ranks
+        params.prolongator_storage = table.prolongator_storage
         return core.wilson_fermion_with_multigrid(wilson_params(flavour), params, table.refresh)
 
     def _naive_staggered(self, flavour: Any) -> Any:

@@ -13,12 +13,14 @@ from ..gauge.flow import FlowHistory, flow_history
 from ..gauge.geometry import Geometry
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
+from ..ground.parallel import on_root
 from ..ground.solve_report import NotConverged, SolveReport
 from ..hadrons.correlators import momenta_up_to
 from ..run_files import MeasureRun
 from ..runs.reporting import Step, StepReporter, counted
 from ..runs.setup import require_memory
 from ..runs.stopping import StopRequest
+from ..solve.multigrid import Multigrid
 from .channels import meson_channels
 from .configuration import ConfigurationInHand
 from .currents import require_momenta, require_separations
@@ -144,8 +146,14 @@ class Measurement:
             )
         )
         if measured.multigrid is not None and count == 0:  # those of the others are in their results
-            for line in str(measured.multigrid.lightest).splitlines():
-                self.output.line(f"  {line}")
+            self._report_multigrid(measured.multigrid.lightest, number, folder)
+
+    def _report_multigrid(self, multigrid: Multigrid, number: int, folder: Path) -> None:
+        """Print the report of the levels, and write it as a page with the picture."""
+        for line in str(multigrid).splitlines():
+            self.output.line(f"  {line}")
+        page = folder / f"multigrid.{number:06d}.html"
+        on_root(lambda: multigrid.write_page(page, title=f"Multigrid of configuration {number}"))
 
     def require_lattice(self, path: Path | str, extents: tuple[int, ...]) -> None:
         """Require one lattice of all configurations: no analysis combines correlators of several lattices."""

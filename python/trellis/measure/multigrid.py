@@ -261,6 +261,8 @@ def _value(params: Any, name: str) -> Any:
         return [params.vectors, *params.coarse_vectors]
     if name == "block":
         return [tuple(block) for block in (params.block, *params.coarse_blocks)]
+    if name == "prolongator_storage":
+        return "single" if params.prolongator_storage == "float" else params.prolongator_storage
     return getattr(params, name)
 
 

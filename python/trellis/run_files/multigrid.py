@@ -82,6 +82,10 @@ class MultigridTable(Table):
         description="Ranks that have the coarse lattice, at most; the others sleep while these solve on it. "
         "0: all, or fewer where a rank would have less than 4 coarse sites.",
     )
+    prolongator_storage: Literal["half", "single"] = Field(
+        default="half",
+        description="In which cycles read P: 16-bit fixed point, or single precision, from twice the memory.",
+    )
     seed: int = Field(
         default=1, ge=0, lt=2**63, description="Of the noise from which the test vectors begin."
     )

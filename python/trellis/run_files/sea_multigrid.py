@@ -21,6 +21,6 @@ class SeaMultigridTable(MultigridTable):
         default=0.2,
         ge=1e-6,
         le=100,
-        description="Molecular-dynamics time after which half of the test vectors, in turn, are improved by "
-        "a cycle and the coarse operator is made anew.",
+        description="Molecular-dynamics time after which the test vectors are improved by one cycle and the "
+        "coarse operator is made anew.",
     )

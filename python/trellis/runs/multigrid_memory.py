@@ -12,7 +12,7 @@ from ..ground.errors import BadArgument
 from ..run_files.multigrid import MultigridTable
 from ..runs.setup import gauge_field_bytes
 
-#: A spinor in float, and one of a column of P: 16-bit numbers with a scale.
+#: A spinor in float, and one of a column of P in 16-bit numbers with a scale.
 _SPINOR, _COLUMN = 24 * 4, 24 * 2 + 4
 #: Reals of a matrix of 2 n rows.
 _MATRIX_REALS = 8
@@ -85,7 +85,7 @@ class MultigridBytes:
         build = vectors + border + products + matrices  # images of the vectors; matrices: those before
         improve = (cycle + 2 * sites * _SPINOR) * min(_SETUP_COLUMNS, table.first_vectors)
         trial = cycle + _TRIAL_FIELDS * sites * _SPINOR
-        columns = table.first_vectors * sites * _COLUMN
+        columns = table.first_vectors * sites * (_COLUMN if table.prolongator_storage == "half" else _SPINOR)
         own = columns + operators * (matrices + _OPERATORS * gauge_field_bytes(local, grid))
         return cls(
             kept=own + sum(level.kept for level in levels) * operators,

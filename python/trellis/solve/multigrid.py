@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..gauge.geometry import in_four_directions
@@ -17,11 +18,12 @@ from ..ground.arguments import choice, file_path, integer, integers, real
 from ..ground.arguments import seed as seed_of
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray, SharedByCopies
+from ..ground.crash_safe_files import write_text
 from ..ground.errors import BadArgument
 from ..ground.operator_records import OperatorRecord
 from ..quarks.operators import WilsonClover, multigrid_operator
 from .multigrid_output import write_multigrid
-from .multigrid_report import draw_report, report_in_words
+from .multigrid_report import draw_report, report_in_words, report_page
 from .multigrid_table import MultigridLevel, levels_of, trials_of
 
 if TYPE_CHECKING:
@@ -204,6 +206,29 @@ class Multigrid(SharedByCopies, NoArray):
             figure.savefig(file_path(path))
         return figure
 
+    def write_page(self, path: str | os.PathLike, *, title: str = "Multigrid") -> None:
+        """Write the report as a page in HTML: tables of the levels and of all cycles so far, and the picture.
+
+        Call it on one rank; seconds and bytes are those of that rank. The page appears whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced.
+        title
+            Of the page.
+
+        Raises
+        ------
+        BadArgument
+            The path is no path.
+        FileError
+            A folder, device or pipe has that name.
+        OSError
+            No room, or no permission.
+        """
+        write_text(Path(file_path(path)), report_page(self, instance("title", title, str)))
+
 
 def multigrid(
     M: WilsonClover,
@@ -219,6 +244,7 @@ def multigrid(
     coarse_tolerance: float = 0.05,
     coarse_solver: Literal["gcr", "schwarz"] = "gcr",
     coarse_ranks: int = 0,
+    prolongator_storage: Literal["half", "single"] = "half",
     seed: int = 1,
 ) -> Multigrid:
     """Set up an adaptive multigrid for M (Frommer et al., arXiv:1303.1377). Collective.
@@ -265,6 +291,8 @@ def multigrid(
         Ranks that have the coarse lattice, at most; the others sleep while these solve on it. 0: all ranks,
         or as many as have 8 coarse sites each where a rank would have less than 4, or parts of boxes. No
         bit depends on it.
+    prolongator_storage
+        In which cycles read P: "half", 16-bit fixed point, or "single", from twice the memory.
     seed
         Of the noise.
 
@@ -298,6 +326,7 @@ def multigrid(
     params.coarse_tolerance = real("coarse_tolerance", coarse_tolerance, above=0, below=1)
     params.coarse_solver = choice("coarse_solver", coarse_solver, "gcr", "schwarz")
     params.coarse_ranks = integer("coarse_ranks", coarse_ranks, least=0)
+    params.prolongator_storage = choice("prolongator_storage", prolongator_storage, "half", "single")
     params.seed = seed_of("seed", seed)
     return Multigrid(core.multigrid(M._core, params), M._record)
 

@@ -70,6 +70,10 @@ def read_multigrid(path: str | os.PathLike, M: WilsonClover, *, coarse_ranks: in
     return Multigrid(core, M._record)
 
 
+#: Files of earlier versions lack these parameters, and have been made with these values.
+_BEFORE_IT_WAS_STATED = {"prolongator_storage": "half"}
+
+
 def _parse(path: str, statement: str) -> tuple[OperatorRecord, list[float], Any, Any]:
     core = load()
     params, report = core.MultigridParams(), core.MultigridSetupReport()
@@ -79,7 +83,7 @@ def _parse(path: str, statement: str) -> tuple[OperatorRecord, list[float], Any,
         built_at = [float(mass) for mass in stated["built_at"]]
         if len(built_at) != 2:
             raise ValueError("expected a mass and a twisted mass")
-        _fill(params, stated["params"])
+        _fill(params, _BEFORE_IT_WAS_STATED | stated["params"])
         levels = [_fill(core.MultigridLevelReport(), level) for level in stated["report"]["coarse_levels"]]
         _fill(report, stated["report"] | {"coarse_levels": levels})
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

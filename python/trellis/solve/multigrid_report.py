@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,6 +15,11 @@ _PARTS = {
     "residual": "residual",
     "smoother": "smoother",
 }
+
+_STYLE = (
+    "body { font-family: sans-serif; margin: 2em; max-width: 70em } table { border-collapse: collapse } "
+    "td, th { padding: .2em .8em; text-align: left; border-bottom: 1px solid #ccc } svg { max-width: 100% }"
+)
 
 
 class ReportedMultigrid(Protocol):
@@ -75,8 +82,54 @@ def report_in_words(multigrid: ReportedMultigrid) -> str:
     return "\n".join(lines)
 
 
+def report_page(multigrid: ReportedMultigrid, title: str) -> str:
+    """Return a page in HTML that refers to nothing outside: tables of levels and cycles, and the picture.
+
+    Parameters
+    ----------
+    title
+        Of the page.
+    """
+    core = multigrid._core
+    parts = [f"<h1>{html.escape(title)}</h1>", "<h2>Levels</h2>", _html_table(_level_rows(multigrid))]
+    for level, profile in enumerate(core.profiles):
+        cycles = int(profile["cycles"])
+        if cycles:
+            of_each = profile["columns"] / cycles
+            parts.append(f"<h2>Level {level + 1}: {cycles} cycles of {of_each:.2g} right-hand sides</h2>")
+            parts.append(_html_table(_part_rows(cycle_parts(multigrid, level))))
+    parts += ["<h2>Picture</h2>", f"<figure>{_svg(draw_report(multigrid))}</figure>", "<h2>In words</h2>"]
+    parts.append(f"<pre>{html.escape(report_in_words(multigrid))}</pre>")
+    body = "\n".join(parts)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _html_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table whose first row is its head."""
+    head, *others = rows
+    lines = ["<table>", "<tr>" + "".join(f"<th>{html.escape(text)}</th>" for text in head) + "</tr>"]
+    lines += ["<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in others]
+    return "\n".join([*lines, "</table>"])
+
+
+def _svg(figure: Any) -> str:
+    """Return a figure as an element of HTML, without the declarations that stand before it in a file."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
 def _level_table(multigrid: ReportedMultigrid) -> list[str]:
-    rows = [("level", "lattice", "block", "vectors", "|D v|/|v| mean", "worst", "MB")]
+    return _aligned(_level_rows(multigrid))
+
+
+def _level_rows(multigrid: ReportedMultigrid) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("level", "lattice", "block", "vectors", "|D v|/|v| mean", "worst", "MB")]
     for number, level in enumerate(multigrid.table, 1):
         own = ("", "", "", "")  # of the coarsest level, which has no vectors
         if level.block is not None:
@@ -87,10 +140,14 @@ def _level_table(multigrid: ReportedMultigrid) -> list[str]:
                 f"{level.worst_residual:.3g}",
             )
         rows.append((str(number), _extents(level.lattice), *own, f"{level.bytes / 1e6:.1f}"))
-    return _aligned(rows)
+    return rows
 
 
 def _part_table(parts: list[CyclePart]) -> list[str]:
+    return _aligned(_part_rows(parts))
+
+
+def _part_rows(parts: list[CyclePart]) -> list[Sequence[str]]:
     """Return the shares of seconds, flops and bytes, and the rates."""
     whole = [max(sum(getattr(p, name) for p in parts), 1e-300) for name in ("seconds", "flops", "bytes")]
     rows: list[Sequence[str]] = [("part", "seconds", "share", "of flops", "of bytes", "GF/s", "GB/s")]
@@ -106,7 +163,7 @@ def _part_table(parts: list[CyclePart]) -> list[str]:
                 f"{part.bytes / seconds * 1e-9:.1f}",
             )
         )
-    return _aligned(rows)
+    return rows
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

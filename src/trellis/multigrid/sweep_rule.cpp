@@ -34,7 +34,7 @@ MultigridTrial try_cycle(const OperatorCopies& fine, std::unique_ptr<Approximate
   fill_with_noise(x, seed, trial_noise, all_columns(x));
   SolveCost own;
   K->apply(r, x, own);
-  Gcr gcr(*fine, 1, trial_iterations, std::move(K));
+  Gcr gcr(*fine, 1, trial_iterations, [&K](int) { return std::move(K); });  // once: there is one column
   SolveProgress progress(1, trial_iterations, false);
   SolveColumn& column = progress.columns.front();
   column.start2 = column.residual2 = column.largest2 = norm2_each(r).front();

@@ -94,12 +94,6 @@ void FactorSolver::set_up(const WilsonMatrixPtr& matrix, const FactorSolve& how)
   ++how.count->setups;
 }
 
-/// Each refresh improves half of the test vectors, in turn.
-SomeVectors FactorSolver::improved_in(int64_t interval) const {
-  const int count = (params_.multigrid.vectors + 1) / 2;
-  return {int(interval * count % params_.multigrid.vectors), count};
-}
-
 /// Makes multigrid_ that of the links and the time.
 void FactorSolver::follow(const WilsonMatrixPtr& matrix, int64_t version, const FactorSolve& how) {
   const int64_t interval = int64_t(std::floor(how.time / params_.refresh + rounding));
@@ -113,7 +107,7 @@ void FactorSolver::follow(const WilsonMatrixPtr& matrix, int64_t version, const 
   } else {
     is_new_ = false;
     MultigridSetup setup(*matrix, params_.multigrid);
-    multigrid_ = is_passed ? setup.refreshed(*multigrid_, improved_in(interval))
+    multigrid_ = is_passed ? setup.refreshed(*multigrid_, {0, params_.multigrid.vectors})
                            : setup.with_coarse_space_of(*multigrid_);
     how.count->sweeps += is_passed;
     if (is_passed) setup_cost_ += multigrid_->report().cost;

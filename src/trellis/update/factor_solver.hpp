@@ -11,10 +11,10 @@
 /// multigrid serves all shifts, and test vectors are improved at rho = 0 alone.
 ///
 /// Along a trajectory multigrid follows the links by rule. It is set up from noise at the first links that
-/// are solved on. Where the molecular-dynamics time passes a multiple of `refresh`, half of its test vectors,
-/// in turn, are improved by one cycle, and P and D_c are made anew; in between only smoother and residuals
-/// follow (a new D_c with old vectors is worse than the old one). So all depends on the links of the
-/// trajectory alone, and a chain that is resumed has the bits of one that never stopped.
+/// are solved on. Where the molecular-dynamics time passes a multiple of `refresh`, its test vectors are
+/// improved by one cycle, and P and D_c are made anew; in between only smoother and residuals follow (a new
+/// D_c with old vectors is worse than the old one). So all depends on the links of the trajectory alone, and
+/// a chain that is resumed has the bits of one that never stopped.
 #include <map>
 #include <optional>
 #include <utility>
@@ -60,7 +60,6 @@ class FactorSolver {
     SolverSpec solver;
   };
   void follow(const WilsonMatrixPtr& matrix, int64_t version, const FactorSolve& how);
-  SomeVectors improved_in(int64_t interval) const;
   const System& system(const WilsonMatrixPtr& matrix, double rho, bool is_dagger);
   System with_twist(const WilsonMatrixPtr& matrix, double rho) const;
   void set_up(const WilsonMatrixPtr& matrix, const FactorSolve& how);

@@ -115,6 +115,9 @@ def test_two_ranks_have_the_bits_of_one_and_say_what_was_set_up(folder: Path) ->
     assert line in said
     assert "mean |M v| / |v| of the test vectors" in said
     alone = correlators("out")
+    page = (folder / "out" / "multigrid.000001.html").read_text()
+    assert "<title>Multigrid of configuration 1</title>" in page
+    assert "<svg" in page
     (folder / "out").rename(folder / "alone")
     run_command("measure", "run.toml", cwd=folder, ranks=2)
     assert all(np.array_equal(alone[name], values) for name, values in correlators("out").items())
@@ -174,6 +177,11 @@ def test_a_set_up_is_kept_and_taken_by_later_runs(folder: Path) -> None:
             "sweeps = 1",
             'sweeps = 1\ncoarse_solver = "schwarz"',
             "coarse_solver: expected a set-up with 'schwarz', found 'gcr'",
+        ),
+        (
+            "sweeps = 1",
+            'sweeps = 1\nprolongator_storage = "single"',
+            "prolongator_storage: expected a set-up with 'single', found 'half'",
         ),
         ("sweeps = 1", "sweeps = 1\nsmoothing = 2", r"smoothing: expected a set-up with 2, found 3"),
         ("kappa = 0.1300", "kappa = 0.1290", "the lightest quark's mass"),

@@ -170,6 +170,7 @@ def test_operators_that_it_does_not_serve_are_refused(links, mg):
         ({"coarse_tolerance": 1.0}, "coarse_tolerance"),
         ({"coarse_solver": "cg"}, "coarse_solver"),
         ({"coarse_ranks": -1}, "coarse_ranks"),
+        ({"prolongator_storage": "double"}, "prolongator_storage"),
     ],
 )
 def test_bad_arguments_say_what_is_legal(M, arguments, message):
@@ -184,6 +185,37 @@ def test_the_schwarz_method_solves_the_coarse_operator(M):
     x, report = tr.gcr(tolerance=1e-10, preconditioner=mg, fallback=False)(M).solve(b)
     assert np.linalg.norm(M.apply(x) - b) <= 1e-10 * np.linalg.norm(b)
     assert report.iterations < 30
+
+
+def test_p_may_lie_in_single_precision_from_twice_the_memory(M):
+    half = tr.multigrid(M, vectors=8, sweeps=0)
+    single = tr.multigrid(M, vectors=8, sweeps=0, prolongator_storage="single")
+    numbers = 8 * 8**4 * 24
+    assert single.bytes - half.bytes == numbers * 4 - (numbers * 2 + 8 * 8**4 * 4)  # a scale for each spinor
+    b = column(M)
+    solutions = [tr.gcr(tolerance=1e-9, preconditioner=mg)(M).solve(b)[0] for mg in (half, single)]
+    assert not np.array_equal(*solutions)
+    assert np.linalg.norm(solutions[0] - solutions[1]) <= 1e-7 * np.linalg.norm(solutions[0])
+
+
+def test_the_page_has_tables_and_the_picture_and_nothing_from_outside(M, tmp_path):
+    mg = tr.multigrid(M, vectors=[6, 8], block=[(2, 2, 2, 2), (2, 2, 2, 2)], sweeps=0)
+    tr.gcr(tolerance=1e-3, preconditioner=mg)(M).solve(column(M))
+    mg.write_page(tmp_path / "levels.html", title="Levels & cycles")
+    text = (tmp_path / "levels.html").read_text()
+    assert "<h1>Levels &amp; cycles</h1>" in text
+    rows = re.findall(r"<tr>(<td>.*?)</tr>", text)
+    assert [re.findall(r"<td>(.*?)</td>", row)[:4] for row in rows[:3]] == [
+        ["1", "8x8x8x8", "2x2x2x2", "6"],
+        ["2", "4x4x4x4", "2x2x2x2", "8"],
+        ["3", "2x2x2x2", "", ""],
+    ]
+    assert len(rows) == 3 + 2 * 4  # and the parts of the cycles of two levels
+    assert text.count("<svg") == 1
+    assert "|D v|/|v|" in text
+    assert not re.search(r"<(script|link|img)|url\(http|@import", text)
+    with pytest.raises(tr.FileError):
+        mg.write_page(tmp_path)
 
 
 def test_blocks_by_rule_are_those_of_run_files():

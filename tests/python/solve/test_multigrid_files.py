@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from command_line import command, environment
 
 import trellis as tr
+from trellis.solve import multigrid_output
 
 EXTENTS = (8, 4, 4, 8)
 SETUP = {"vectors": 6, "block": (2, 2, 2, 2), "sweeps": 1}
@@ -64,6 +66,29 @@ def test_what_is_read_has_the_bits_of_what_was_written(
         assert one["multigrid"].attrs["statement"] == two["multigrid"].attrs["statement"]
         assert one.attrs["run_file"] == "[lattice]"
     np.testing.assert_array_equal(solution(read.update(M), M), solution(mg.update(M), M))
+
+
+@pytest.mark.parametrize("storage", ["half", "single"])
+def test_the_storage_of_p_is_read_as_it_was_written(M: tr.WilsonClover, tmp_path: Path, storage: Any) -> None:
+    mg = tr.multigrid(M, **SETUP, prolongator_storage=storage)
+    mg.write(tmp_path / "mg.h5")
+    read = tr.read_multigrid(tmp_path / "mg.h5", M)
+    assert read.bytes == mg.bytes
+    np.testing.assert_array_equal(solution(read, M), solution(mg, M))
+
+
+def test_files_of_earlier_versions_have_p_in_16_bits(
+    M: tr.WilsonClover, mg: tr.Multigrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = multigrid_output.values
+    monkeypatch.setattr(
+        multigrid_output,
+        "values",
+        lambda record: {name: v for name, v in values(record).items() if name != "prolongator_storage"},
+    )
+    mg.write(tmp_path / "earlier.h5")
+    monkeypatch.undo()
+    np.testing.assert_array_equal(solution(tr.read_multigrid(tmp_path / "earlier.h5", M), M), solution(mg, M))
 
 
 def test_three_levels_are_read_with_the_bits_that_were_written(M: tr.WilsonClover, tmp_path: Path) -> None:
