@@ -146,9 +146,9 @@ TEST(MultigridForces, other_shifts_are_left_to_conjugate_gradients) {
   const FactorSolver solver(small_multigrid());
   EXPECT_TRUE(solver.serves(quark(-0.2, 1.5, 0), 0.0));
   EXPECT_TRUE(solver.serves(quark(-0.2, 1.5, 0.1), 0.0));
-  EXPECT_TRUE(solver.serves(quark(-0.2, 1.5, 0), 0.01));
+  EXPECT_TRUE(solver.serves(quark(-0.2, 1.5, 0), 0.0081));
   EXPECT_FALSE(solver.serves(quark(-0.2, 1.5, 0), 0.25));
-  EXPECT_FALSE(solver.serves(quark(-0.2, 1.5, 0.1), 0.01));
+  EXPECT_FALSE(solver.serves(quark(-0.2, 1.5, 0.1), 0.0081));
 }
 
 Hmc make_hmc(const Light& quark, double length = 0.5) {

@@ -156,7 +156,7 @@ class _SeaWilson(Flavour, WilsonKind):
     solver: Literal["cg", "multigrid"] = Field(
         default="cg",
         description="With n_f = 2, this solver serves the whole determinant, or beside hasenbusch the "
-        "lightest part and, without a twisted mass, denominators with rho up to 0.15. cg works on the "
+        "lightest part and, without a twisted mass, denominators with rho up to 0.1. cg works on the "
         "even-odd operator squared; multigrid works on its two factors, and pays for light quarks. Other "
         "solves take cg.",
     )

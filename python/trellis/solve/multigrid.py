@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..gauge.geometry import in_four_directions
-from ..ground.arguments import choice, file_path, integer, integers, real
+from ..ground.arguments import choice, file_path, instance, integer, integers, real
 from ..ground.arguments import seed as seed_of
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray, SharedByCopies

@@ -27,8 +27,8 @@ namespace trellis {
 struct FactorSolverParams {
   MultigridParams multigrid;
   double refresh = 0.2;  ///< molecular-dynamics time between two refreshes
-  /// Of shifts rho^2. Conjugate gradients take A + rho^2 faster beyond: some 20 / rho iterations.
-  double largest_rho = 0.15;
+  /// Of shifts rho^2. Conjugate gradients take A + rho^2 faster beyond: some 30 / rho iterations.
+  double largest_rho = 0.1;
   /// Of a solve of M x = b, beyond which multigrid counts as stuck.
   int max_iterations = 200;
 };
