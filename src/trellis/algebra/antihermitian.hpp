@@ -1,12 +1,12 @@
 #pragma once
-/// Antihermitian colour matrices by the nine reals that they have, and their products with others, which
-/// leave out the zeros of the diagonal: 162 flop each.
+/// Antihermitian colour matrices are stored as the nine reals that they have. Their products with others
+/// leave out the zeros of the diagonal: they take 162 flop each.
 #include "trellis/algebra/color.hpp"
 
 namespace trellis {
 
-/// A matrix whose adjoint is `sign` times itself: the diagonal's reals, and M_10, M_20 and M_21 below it;
-/// M_ij = sign conj(M_ji).
+/// This is a matrix whose adjoint is `sign` times itself. It holds the diagonal's reals, and M_10, M_20 and
+/// M_21 below it; M_ij = sign conj(M_ji).
 template <class R, int sign>
 struct TriangleMatrix {
   R diagonal[Nc];
@@ -77,7 +77,7 @@ TRELLIS_SITE_FN void imaginary_conj_mul_add(Complex<R>& sum, const R& d, const C
 }
 
 namespace detail {
-/// r_ij = sum_k M_ik A_kj, of M^dagger if is_dagger.
+/// Returns r_ij = sum_k M_ik A_kj, of M^dagger if is_dagger.
 template <bool is_dagger, class R>
 TRELLIS_SITE_FN ColorMatrix<R> from_the_left(const ColorMatrix<R>& M, const AntihermitianMatrix<R>& A) {
   auto r = zero_matrix<R>();
@@ -94,7 +94,7 @@ TRELLIS_SITE_FN ColorMatrix<R> from_the_left(const ColorMatrix<R>& M, const Anti
   });
   return r;
 }
-/// r_ij = sum_k A_ik M_kj, of M^dagger if is_dagger.
+/// Returns r_ij = sum_k A_ik M_kj, of M^dagger if is_dagger.
 template <bool is_dagger, class R>
 TRELLIS_SITE_FN ColorMatrix<R> from_the_right(const AntihermitianMatrix<R>& A, const ColorMatrix<R>& M) {
   auto r = zero_matrix<R>();

@@ -1,13 +1,13 @@
 #pragma once
-/// Our own angle of a point in the plane, in double: the same operations, hence the same bits, on the host
-/// and on a GPU. The error is below 2.5 ulp (tests/unit/test_lane_math.cpp).
+/// Trellis has its own angle of a point in the plane, in double: the operations are the same, hence the bits,
+/// on the host and on a GPU. The error is below 2.5 ulp (tests/unit/test_lane_math.cpp).
 #include "trellis/algebra/lane_math.hpp"
 
 namespace trellis {
 
 namespace detail {
-/// atan(q) for q in [0, 1]: atan(k/8) + atan(z), z = (q - k/8) / (1 + q k/8), |z| <= 1/15, by Taylor's
-/// series.
+/// Returns atan(q) for q in [0, 1]: atan(k/8) + atan(z), z = (q - k/8) / (1 + q k/8), |z| <= 1/15, by
+/// Taylor's series.
 TRELLIS_SITE_FN double arc_tangent_of_ratio(double q) {
   constexpr double of_eighths[9] = {0.0,
                                     0.12435499454676144,
@@ -25,7 +25,7 @@ TRELLIS_SITE_FN double arc_tangent_of_ratio(double q) {
 }
 }  // namespace detail
 
-/// Returns the angle of (x, y) in (-pi, pi], as std::atan2(y, x); 0 for the origin.
+/// Returns the angle of (x, y) in (-pi, pi], as std::atan2(y, x) does, and 0 for the origin.
 TRELLIS_SITE_FN double arc_tangent(double y, double x) {
   constexpr double half_turn = 3.1415926535897931, quarter_turn = 1.5707963267948966;
   const double a = x < 0 ? -x : x, b = y < 0 ? -y : y;

@@ -1,5 +1,6 @@
 #pragma once
-/// Colour vectors and 3x3 colour matrices. e[row][column]; the order of every sum is fixed here.
+/// Colour vectors and 3x3 colour matrices have the elements e[row][column]; the order of every sum is fixed
+/// here.
 #include "trellis/algebra/complex.hpp"
 #include "trellis/algebra/unroll.hpp"
 
@@ -34,7 +35,7 @@ TRELLIS_SITE_FN ColorVector<R> operator*(const Complex<R>& s, const ColorVector<
   return {{s * a.c[0], s * a.c[1], s * a.c[2]}};
 }
 
-/// (U v)_i = sum_j U_ij v_j; 66 flop.
+/// Returns (U v)_i = sum_j U_ij v_j; 66 flop.
 template <class R>
 TRELLIS_SITE_FN ColorVector<R> operator*(const ColorMatrix<R>& U, const ColorVector<R>& v) {
   ColorVector<R> r;
@@ -45,7 +46,7 @@ TRELLIS_SITE_FN ColorVector<R> operator*(const ColorMatrix<R>& U, const ColorVec
   });
   return r;
 }
-/// (U^dagger v)_i = sum_j conj(U_ji) v_j; 66 flop.
+/// Returns (U^dagger v)_i = sum_j conj(U_ji) v_j; 66 flop.
 template <class R>
 TRELLIS_SITE_FN ColorVector<R> dagger_mul(const ColorMatrix<R>& U, const ColorVector<R>& v) {
   ColorVector<R> r;
@@ -142,7 +143,7 @@ template <class R>
 TRELLIS_SITE_FN Complex<R> trace(const ColorMatrix<R>& a) {
   return a.e[0][0] + a.e[1][1] + a.e[2][2];
 }
-/// Re tr(a b^dagger) = sum_ij Re(a_ij conj(b_ij)); 36 flop.
+/// Returns Re tr(a b^dagger) = sum_ij Re(a_ij conj(b_ij)); 36 flop.
 template <class R>
 TRELLIS_SITE_FN R real_trace_mul_dagger(const ColorMatrix<R>& a, const ColorMatrix<R>& b) {
   R sum = a.e[0][0].re * b.e[0][0].re;
@@ -173,8 +174,8 @@ TRELLIS_SITE_FN ColorMatrix<R> zero_matrix() {
   return r;
 }
 
-/// A row of a matrix, and its products with colour vectors. Kernels take a link row by row: six registers at
-/// a time.
+/// This is a row of a matrix, which has products with colour vectors. Kernels take a link row by row: six
+/// registers at a time.
 template <class R>
 struct ColorRow {
   Complex<R> c[Nc];

@@ -1,6 +1,6 @@
 #pragma once
-/// Complex<R>: split real and imaginary parts of any kernel arithmetic type. Every product is written with
-/// explicit fma, so the rounding is the same for every lane count and backend.
+/// Complex<R> splits the real and imaginary parts of any kernel arithmetic type. Every product is written
+/// with explicit fma, so the rounding is the same for every lane count and backend.
 #include "trellis/algebra/lanes.hpp"
 
 namespace trellis {
@@ -30,7 +30,7 @@ template <class R>
 TRELLIS_SITE_FN Complex<R> conj(const Complex<R>& a) {
   return {a.re, -a.im};
 }
-/// a b = (ar br - ai bi) + i (ar bi + ai br)
+/// Returns a b = (ar br - ai bi) + i (ar bi + ai br).
 template <class R>
 TRELLIS_SITE_FN Complex<R> operator*(const Complex<R>& a, const Complex<R>& b) {
   return {fnma(a.im, b.im, a.re * b.re), fma(a.im, b.re, a.re * b.im)};
@@ -40,13 +40,13 @@ template <class R>
 TRELLIS_SITE_FN Complex<R> conj_mul(const Complex<R>& a, const Complex<R>& b) {
   return {fma(a.im, b.im, a.re * b.re), fnma(a.im, b.re, a.re * b.im)};
 }
-/// sum += a b
+/// Adds a product: sum += a b.
 template <class R>
 TRELLIS_SITE_FN void mul_add(Complex<R>& sum, const Complex<R>& a, const Complex<R>& b) {
   sum.re = fnma(a.im, b.im, fma(a.re, b.re, sum.re));
   sum.im = fma(a.im, b.re, fma(a.re, b.im, sum.im));
 }
-/// sum += conj(a) b
+/// Adds a product: sum += conj(a) b.
 template <class R>
 TRELLIS_SITE_FN void conj_mul_add(Complex<R>& sum, const Complex<R>& a, const Complex<R>& b) {
   sum.re = fma(a.im, b.im, fma(a.re, b.re, sum.re));

@@ -1,7 +1,7 @@
 #pragma once
-/// 16-bit fixed point: a component is q s / F with q in [-F, F], s the largest |component| of its site and F
-/// the full scale of the field. Two components, re and im, lie in one 32-bit number of a lane, so that a
-/// complex product of stored numbers is two exact sums of integers (`add_products`) before anything is
+/// Fixed point takes 16 bits: a component is q s / F with q in [-F, F], s the largest |component| of its site
+/// and F the full scale of the field. Two components, re and im, lie in one 32-bit number of a lane, so that
+/// a complex product of stored numbers is two exact sums of integers (`add_products`) before anything is
 /// converted.
 #include <cstdint>
 #include <cstring>
@@ -10,14 +10,14 @@
 
 namespace trellis {
 
-/// F of links, a power of two, so that a product of two comes in units of one by a shift. Their components
-/// are clamped to 32767: stored_link_component().
+/// This is the F of links, a power of two, so that a product of two comes in units of one by a shift. Their
+/// components are clamped to 32767: stored_link_component().
 inline constexpr float link_full_scale = 32768.0f;
 
-/// F of a field of N reals a site, by what it holds: links (18, 14, 12, 8), colour vectors (6), spinors (24).
-/// A row of a link has length 32768 at most, but for rounding (7 more where it is rebuilt). Its product with
-/// a colour vector of components up to F is at most 32775 sqrt(6) F, and has to stay below 2^31: F = 26740.
-/// Components of a spinor are added to one another first: half of that.
+/// Returns the F of a field of N reals a site, by what it holds: links (18, 14, 12, 8), colour vectors (6),
+/// spinors (24). A row of a link has length 32768 at most, but for rounding (7 more where it is rebuilt). Its
+/// product with a colour vector of components up to F is at most 32775 sqrt(6) F, and has to stay below 2^31:
+/// F = 26740. Components of a spinor are added to one another first, so F is half of that.
 TRELLIS_SITE_FN constexpr float fixed_point_full_scale(int reals) {
   switch (reals) {
     case 6:
@@ -34,7 +34,7 @@ TRELLIS_SITE_FN constexpr float fixed_point_full_scale(int reals) {
   }
 }
 
-/// To the nearest, ties to even; of a NaN the lower 16 bits are 0.
+/// Rounds to the nearest integer, ties to even; the lower 16 bits are 0 for a NaN.
 TRELLIS_SITE_FN int32_t nearest_integer(float x) {
 #if defined(__CUDA_ARCH__)
   return __float2int_rn(x);
@@ -50,7 +50,7 @@ TRELLIS_SITE_FN int16_t stored_link_component(float u) {
   return int16_t(nearest_integer(x > 32767.0f ? 32767.0f : x < -32767.0f ? -32767.0f : x));
 }
 
-/// The same bits as a float, to pass pairs where floats go.
+/// Returns the same bits as a float, to pass pairs where floats go.
 TRELLIS_SITE_FN float bits_as_float(int32_t a) {
   float x;
   memcpy(&x, &a, sizeof(x));
@@ -62,8 +62,9 @@ TRELLIS_SITE_FN int32_t float_as_bits(float x) {
   return a;
 }
 
-/// The larger of `largest` (not negative) and |x|; a NaN or infinity of either stays, so that the scale of a
-/// site shows it. Bit patterns without their sign are ordered like the numbers, infinity and NaN on top.
+/// Returns the larger of `largest` (not negative) and |x|. A NaN or infinity of either stays, so that the
+/// scale of a site shows it. Bit patterns without their sign are ordered like the numbers, infinity and NaN
+/// on top.
 TRELLIS_SITE_FN float larger_magnitude(float largest, float x) {
   const int32_t a = float_as_bits(largest), b = float_as_bits(x) & INT32_MAX;
   return bits_as_float(a > b ? a : b);
@@ -97,7 +98,7 @@ TRELLIS_SITE_FN int32_t add_products(int32_t sum, int32_t a, int32_t b) {
 TRELLIS_SITE_FN int32_t products(int32_t a, int32_t b) { return add_products(0, a, b); }
 
 TRELLIS_SITE_FN int32_t clamp_16(int32_t a) { return a > 32767 ? 32767 : a < -32768 ? -32768 : a; }
-/// re and im, at the ends of the range where they are beyond it.
+/// Packs re and im, each at the end of the range where it is beyond it.
 TRELLIS_SITE_FN int32_t pack_saturated(int32_t re, int32_t im) {
   return pack_pair(clamp_16(re), clamp_16(im));
 }

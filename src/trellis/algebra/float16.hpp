@@ -1,7 +1,7 @@
 #pragma once
-/// IEEE 754 binary16 ("fp16") as storage: 11 significant bits, 6e-5 to 65504 at full accuracy and down to
-/// 6e-8 with fewer bits. Converted in registers, rounded to nearest, ties to even; larger numbers become
-/// infinite.
+/// IEEE 754 binary16 ("fp16") serves as storage: it has 11 significant bits, from 6e-5 to 65504 at full
+/// accuracy and down to 6e-8 with fewer bits. Numbers are converted in registers and rounded to nearest, ties
+/// to even; larger numbers become infinite.
 #include <cstdint>
 #include <cstring>
 

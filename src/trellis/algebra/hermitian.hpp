@@ -8,7 +8,7 @@ namespace trellis {
 template <class R>
 using HermitianMatrix = TriangleMatrix<R, 1>;
 
-/// -i A
+/// Returns -i A.
 template <class R>
 TRELLIS_SITE_FN HermitianMatrix<R> hermitian(const AntihermitianMatrix<R>& A) {
   HermitianMatrix<R> H;

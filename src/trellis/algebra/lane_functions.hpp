@@ -1,6 +1,6 @@
 #pragma once
-/// Kernels need this of Lanes beyond arithmetic: a run-time permutation, square root, absolute value,
-/// maximum, a test against a limit and conversion between float and double.
+/// Beyond arithmetic, kernels need this of Lanes: a run-time permutation, the square root, the absolute
+/// value, the maximum, a test against a limit, and conversion between float and double.
 #include "trellis/algebra/lanes.hpp"
 
 namespace trellis {
@@ -15,7 +15,7 @@ TRELLIS_SITE_FN double absolute(double x) { return x < 0 ? -x : x; }
 TRELLIS_SITE_FN float maximum(float a, float b) { return a < b ? b : a; }
 TRELLIS_SITE_FN double maximum(double a, double b) { return a < b ? b : a; }
 
-/// Whether a lane is above the limit; NaN is not.
+/// Returns whether a lane is above the limit; NaN is not.
 TRELLIS_SITE_FN bool any_above(float x, float limit) { return x > limit; }
 
 #if !defined(__CUDACC__)
@@ -32,7 +32,7 @@ TRELLIS_SITE_FN Lanes<T, W, true> map_lanes(Lanes<T, W, true> a, F f) {
 /// The zero-masked forms of the intrinsics (all lanes selected) spare g++ 12 its false warnings of undefined
 /// input.
 
-/// result[i] = a[source[i]]; `source` has max_lanes entries of int32, 64-byte aligned.
+/// Moves lanes: result[i] = a[source[i]]; `source` has max_lanes entries of int32, 64-byte aligned.
 template <class T, int W, bool fits>
 TRELLIS_SITE_FN Lanes<T, W, fits> permute(Lanes<T, W, fits> a, const int32_t* source) {
   using L = Lanes<T, W, fits>;
@@ -121,8 +121,8 @@ TRELLIS_SITE_FN Lanes<T, W, false> maximum(Lanes<T, W, false> a, Lanes<T, W, fal
 }
 
 namespace detail {
-/// Half of the lanes, from `first` on, and two halves as one: in registers, since a load does not get what
-/// two smaller stores before it wrote without waiting for them.
+/// Returns half of the lanes, from `first` on; joined() makes one vector of two halves. Both work in
+/// registers, since a load waits for the two smaller stores that wrote its halves.
 template <int first, class T, int W, int... I>
 TRELLIS_SITE_FN Lanes<T, W / 2> half_of(const Lanes<T, W, true>& a, std::integer_sequence<int, I...>) {
   return Lanes<T, W / 2>(typename Lanes<T, W / 2>::Vector(__builtin_shufflevector(a.v, a.v, (first + I)...)));
@@ -133,7 +133,7 @@ TRELLIS_SITE_FN Lanes<T, 2 * W> joined(const Lanes<T, W, true>& lo, const Lanes<
   return Lanes<T, 2 * W>(typename Lanes<T, 2 * W>::Vector(__builtin_shufflevector(lo.v, hi.v, I...)));
 }
 
-/// Each fits into one register.
+/// Converts lanes; source and result fit into one register each.
 template <class To, class T, int W>
 TRELLIS_SITE_FN Lanes<To, W> convert_register(const Lanes<T, W, true>& a) {
 #if defined(__AVX512F__)

@@ -1,6 +1,6 @@
 #pragma once
-/// Unsigned 64-bit integers and masks beside Lanes<double, W>: what random numbers and the elementary
-/// functions need. W = 1 is uint64_t and bool.
+/// Unsigned 64-bit integers and masks go with Lanes<double, W>: random numbers and the elementary functions
+/// need them. W = 1 is uint64_t and bool.
 #include "trellis/algebra/lanes.hpp"
 
 namespace trellis {
@@ -195,7 +195,7 @@ template <int W>
 TRELLIS_SITE_FN LaneMask<W, false> mask_not(LaneMask<W, false> a) {
   return {mask_not(a.lo), mask_not(a.hi)};
 }
-/// True if the mask is set in any lane.
+/// Returns true if the mask is set in any lane.
 template <int W>
 TRELLIS_SITE_FN bool any(LaneMask<W, true> mask) {
   int64_t set = 0;
@@ -209,7 +209,7 @@ TRELLIS_SITE_FN bool any(LaneMask<W, false> mask) {
 
 #endif  // !__CUDACC__
 
-/// The integer and mask types that go with a kernel's arithmetic type.
+/// These integer and mask types go with a kernel's arithmetic type.
 template <class R>
 struct LaneTypesOf {
 #if !defined(__CUDACC__)

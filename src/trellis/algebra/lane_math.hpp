@@ -1,13 +1,14 @@
 #pragma once
-/// Our own log, exp, sin and cos in double, on scalars and Lanes: the same operations for every lane count,
-/// hence the same bits, whatever the machine's libm. Errors are below 2 ulp (tests/unit/test_lane_math.cpp).
-/// Series are those of Taylor, long enough for the reduced ranges; reductions follow Cody and Waite (1980).
+/// Trellis has its own log, exp, sin and cos in double, on scalars and Lanes: the operations are the same for
+/// every lane count, hence the bits, whatever the machine's libm. Errors are below 2 ulp
+/// (tests/unit/test_lane_math.cpp). Series are those of Taylor, long enough for the reduced ranges;
+/// reductions follow Cody and Waite (1980).
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/algebra/lane_integers.hpp"
 
 namespace trellis {
 
-/// Returns the nearest integer, ties to even. @pre |x| < 2^51
+/// Returns the nearest integer, with ties to even. @pre |x| < 2^51
 template <class R>
 TRELLIS_SITE_FN R nearest_integer(const R& x) {
   const R magic(0x1.8p52);
@@ -22,7 +23,7 @@ TRELLIS_SITE_FN R power_of_two(const R& n) {
   return real_from_bits(shift_left(biased & I(0x7ff), 52));
 }
 
-/// Of logarithm() and of sin_cos_2pi(): comparisons and selections are not counted.
+/// These are the flop of logarithm() and of sin_cos_2pi(): comparisons and selections are not counted.
 inline constexpr double logarithm_flops = 40, sin_cos_flops = 56;
 
 namespace detail {
@@ -57,7 +58,7 @@ TRELLIS_SITE_FN R exponential(const R& x) {
 }
 
 /// Returns the natural logarithm: -infinity at 0, NaN below.
-/// With x = 2^n (1 + f), s = f / (2 + f):
+/// With x = 2^n (1 + f) and s = f / (2 + f) the series is
 /// log(1 + f) = 2 artanh s = f - f^2/2 + s (f^2/2 + 2 s^2/3 + 2 s^4/5 + ...).
 template <class R>
 TRELLIS_SITE_FN R logarithm(const R& x) {
@@ -116,7 +117,7 @@ TRELLIS_SITE_FN SinCos<R> sin_cos_reduced(const R& quarter, const R& r, const R&
 }
 }  // namespace detail
 
-/// sin x and cos x. @pre |x| < 2^20 (else the error grows; infinity gives NaN)
+/// Returns sin x and cos x. @pre |x| < 2^20 (else the error grows; infinity gives NaN)
 template <class R>
 TRELLIS_SITE_FN SinCos<R> sin_cos(const R& x) {
   const R n = nearest_integer(x * R(0x1.45f306dc9c883p-1));
@@ -129,7 +130,7 @@ TRELLIS_SITE_FN SinCos<R> sin_cos(const R& x) {
   return detail::sin_cos_reduced(n, r2, error);
 }
 
-/// sin(2 pi u) and cos(2 pi u): the reduction is exact. @pre |u| < 2^20
+/// Returns sin(2 pi u) and cos(2 pi u): the reduction is exact. @pre |u| < 2^20
 template <class R>
 TRELLIS_SITE_FN SinCos<R> sin_cos_2pi(const R& u) {
   const R n = nearest_integer(R(4.0) * u);
@@ -139,7 +140,7 @@ TRELLIS_SITE_FN SinCos<R> sin_cos_2pi(const R& u) {
   return detail::sin_cos_reduced(n, r, error);
 }
 
-/// The smaller of two; b where a is NaN.
+/// Returns the smaller of two, and b where a is NaN.
 template <class R>
 TRELLIS_SITE_FN R smaller_of(const R& a, const R& b) {
   return select(less(a, b), a, b);

@@ -1,5 +1,5 @@
 #pragma once
-/// The transposition of as many vectors as each of them has lanes, in registers.
+/// This file transposes as many vectors as each of them has lanes, in registers.
 #include <utility>
 
 #include "trellis/algebra/lanes.hpp"
@@ -19,7 +19,7 @@ TRELLIS_SITE_FN void exchange_lanes(Lanes<T, W, true>& a, Lanes<T, W, true>& b,
 }
 }  // namespace detail
 
-/// Lane j of r[i] becomes lane i of r[j].
+/// Transposes: lane j of r[i] becomes lane i of r[j].
 template <int bit = 1, class T, int W>
 TRELLIS_SITE_FN void transpose(Lanes<T, W, true> (&r)[W]) {
   if constexpr (bit < W) {

@@ -1,8 +1,8 @@
 #pragma once
-/// Lanes<T, W>: W numbers of type T that are computed together, a thin layer over the compilers' vector
-/// extension with an interface that is a subset of std::simd. Vectors wider than the machine's registers
-/// are pairs of halves. fma is explicit: the build forbids the compiler to contract a*b+c on its own, so
-/// that every W gives the same bits.
+/// Lanes<T, W> holds W numbers of type T that are computed together. It is a thin layer over the compilers'
+/// vector extension with an interface that is a subset of std::simd. Vectors wider than the machine's
+/// registers are pairs of halves. fma is explicit: the build forbids the compiler to contract a*b+c on its
+/// own, so that every W gives the same bits.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -138,7 +138,8 @@ template <class T, int W>
 TRELLIS_SITE_FN Lanes<T, W, false> fma(Lanes<T, W, false> a, Lanes<T, W, false> b, Lanes<T, W, false> c) {
   return {fma(a.lo, b.lo, c.lo), fma(a.hi, b.hi, c.hi)};
 }
-/// c - a b, rounded once. Spelled out: the compiler would negate a in an instruction of its own.
+/// Returns c - a b, rounded once. It is spelled out: the compiler would negate a in an instruction of its
+/// own.
 template <class T, int W>
 TRELLIS_SITE_FN Lanes<T, W, true> fnma(Lanes<T, W, true> a, Lanes<T, W, true> b, Lanes<T, W, true> c) {
   using L [[maybe_unused]] = Lanes<T, W, true>;
@@ -161,7 +162,7 @@ TRELLIS_SITE_FN Lanes<T, W, false> fnma(Lanes<T, W, false> a, Lanes<T, W, false>
 
 #endif  // !__CUDACC__
 
-/// The arithmetic type of a kernel at W lanes: T itself for W = 1, else Lanes<T, W>.
+/// This is the arithmetic type of a kernel at W lanes: T itself for W = 1, else Lanes<T, W>.
 template <class T, int W>
 struct LaneRealOf {
 #if defined(__CUDACC__)

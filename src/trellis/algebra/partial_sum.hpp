@@ -1,5 +1,5 @@
 #pragma once
-/// An exact sum that one thread of a kernel adds to (base/exact_sum.hpp): the same parts of every term in the
+/// One thread of a kernel adds to this exact sum (base/exact_sum.hpp). The same parts of every term go to the
 /// same bins, so that it has the bits of an ExactSum of these terms. Its bins have 64 bits, which hold the
 /// parts of 2^22 terms.
 #include <cstdint>
@@ -72,14 +72,14 @@ struct PartialSum {
 
  private:
   static constexpr int exponent_bias = 1023;
-  /// The biased exponent of the lower edge of the lowest bin.
+  /// This is the biased exponent of the lower edge of the lowest bin.
   static constexpr int exponent_below_lowest = exponent_bias + exact_sum_bin_bits * ExactSum::lowest;
 
-  /// exact_sum_rounder(top), bit by bit.
+  /// Returns exact_sum_rounder(top), bit by bit.
   TRELLIS_SITE_FN uint64_t rounder_bits() const {
     return (uint64_t(exponent_below_lowest + 52 + exact_sum_bin_bits * raised) << 52) | (uint64_t(1) << 51);
   }
-  /// The upper edge of the top bin.
+  /// Returns the upper edge of the top bin.
   TRELLIS_SITE_FN double limit() const {
     return real_from_bits(uint64_t(exponent_below_lowest + exact_sum_bin_bits * (raised + 1)) << 52);
   }

@@ -1,10 +1,12 @@
 #pragma once
-/// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011), the same on every rank,
-/// thread, lane and machine. There is no state: a number is a function of (seed, stream, purpose, trajectory,
-/// site, draw). The packing and the table of purposes are frozen in doc/random_numbers.md.
+/// Random numbers are counter-based: they come from Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011), the same
+/// on every rank, thread, lane and machine. There is no state: a number is a function of (seed, stream,
+/// purpose, trajectory, site, draw). The packing and the table of purposes are frozen in
+/// doc/random_numbers.md.
 ///
-/// Counter words (32 bits): 0: site bits 0-31; 1: site bits 32-47, purpose in bits 16-31; 2: trajectory; 3:
-/// draw. Key: 64 bits of the seed with the stream hashed in, lower word first.
+/// The counter has four words of 32 bits. Word 0 has site bits 0-31; word 1 has site bits 32-47, and the
+/// purpose in bits 16-31; word 2 is the trajectory; word 3 is the draw. The key is 64 bits of the seed with
+/// the stream hashed in, lower word first.
 #include <array>
 
 #include "trellis/algebra/complex.hpp"
@@ -12,7 +14,8 @@
 
 namespace trellis {
 
-/// What a number is for: numbers of different purposes are independent. Frozen: see doc/random_numbers.md.
+/// The purpose says what a number is for: numbers of different purposes are independent. The values are
+/// frozen: see doc/random_numbers.md.
 enum class RandomPurpose : uint32_t {
   test = 0,
   hot_start = 1,
@@ -66,7 +69,7 @@ TRELLIS_SITE_FN std::array<I, 4> philox(const std::array<I, 4>& counter, RandomK
   return c;
 }
 
-/// It draws the random numbers of a site (of W sites) for one purpose and trajectory. R is double or
+/// This class draws the random numbers of a site (of W sites) for one purpose and trajectory. R is double or
 /// Lanes<double, W>.
 template <class R>
 class SiteRandom {
@@ -85,7 +88,8 @@ class SiteRandom {
     counter[3] = I(uint64_t(draw));
     return philox(counter, key_);
   }
-  /// Two uniform numbers (k + 1/2) / 2^52, 0 <= k < 2^52: never 0 or 1. Words 0 and 1 make the first.
+  /// Returns two uniform numbers (k + 1/2) / 2^52, 0 <= k < 2^52: they are never 0 or 1. Words 0 and 1 make
+  /// the first.
   TRELLIS_SITE_FN std::array<R, 2> uniform_pair(uint32_t draw) const {
     const std::array<I, 4> w = words(draw);
     return {uniform(w[0], w[1]), uniform(w[2], w[3])};
@@ -112,7 +116,7 @@ class SiteRandom {
     const I mantissa = shift_right(shift_left(high, 32) | low, 12);
     return (real_from_bits(mantissa | bits_of(R(1.0))) - R(1.0)) + R(0x1p-53);
   }
-  /// -1 where the bit is set, else 1.
+  /// Returns -1 where the bit is set, else 1.
   TRELLIS_SITE_FN static R sign(const I& word, int bit) {
     return real_from_bits(shift_left(shift_right(word, bit) & I(1), 63) | bits_of(R(1.0)));
   }

@@ -1,6 +1,7 @@
 #pragma once
-/// Spinors and the Euclidean gamma matrices in the DeGrand-Rossi basis (doc/conventions.md), which is chiral:
-/// gamma5 = gamma_x gamma_y gamma_z gamma_t = diag(1, 1, -1, -1). The kernels use this basis as the files do.
+/// Spinors and the Euclidean gamma matrices have the DeGrand-Rossi basis (doc/conventions.md), which is
+/// chiral: gamma5 = gamma_x gamma_y gamma_z gamma_t = diag(1, 1, -1, -1). The kernels use this basis as the
+/// files do.
 #include "trellis/algebra/color.hpp"
 
 namespace trellis {
@@ -17,7 +18,7 @@ struct HalfSpinor {
   ColorVector<R> s[2];
 };
 
-/// a + sign b and a + i sign b, with sign = +1 or -1 at run time (exact, and as cheap as a sum).
+/// Returns a + sign b and a + i sign b, with sign = +1 or -1 at run time (exact, and as cheap as a sum).
 template <class R>
 TRELLIS_SITE_FN Complex<R> add_signed(const Complex<R>& a, const R& sign, const Complex<R>& b) {
   return {fma(sign, b.re, a.re), fma(sign, b.im, a.im)};
@@ -64,7 +65,7 @@ TRELLIS_SITE_FN HalfSpinor<R> project(const Spinor<R>& psi, const R& sign) {
   return h;
 }
 
-/// sum += the spinor whose projection (1 + sign gamma_mu) has the upper components h; 24 flop.
+/// Adds to sum the spinor whose projection (1 + sign gamma_mu) has the upper components h; 24 flop.
 template <int mu, class R>
 TRELLIS_SITE_FN void add_reconstructed(Spinor<R>& sum, const HalfSpinor<R>& h, const R& sign) {
   const R opposite = -sign;
@@ -87,7 +88,7 @@ TRELLIS_SITE_FN void add_reconstructed(Spinor<R>& sum, const HalfSpinor<R>& h, c
   });
 }
 
-/// a (1, sign) with sign = +1 or -1, and i sign a
+/// Returns a (1, sign) with sign = +1 or -1, and i sign a.
 template <class R>
 TRELLIS_SITE_FN Complex<R> signed_copy(const R& sign, const Complex<R>& a) {
   return {sign * a.re, sign * a.im};
@@ -97,7 +98,7 @@ TRELLIS_SITE_FN Complex<R> signed_i_copy(const R& sign, const R& opposite, const
   return {opposite * a.im, sign * a.re};
 }
 
-/// sum = the spinor whose projection (1 + sign gamma_mu) has the upper components h.
+/// Sets sum to the spinor whose projection (1 + sign gamma_mu) has the upper components h.
 template <int mu, class R>
 TRELLIS_SITE_FN void set_reconstructed(Spinor<R>& sum, const HalfSpinor<R>& h, const R& sign) {
   const R opposite = -sign;
@@ -120,7 +121,8 @@ TRELLIS_SITE_FN void set_reconstructed(Spinor<R>& sum, const HalfSpinor<R>& h, c
   });
 }
 
-/// U h; the link comes as a source of rows (row<i>()), so that only one is in registers at a time. 132 flop.
+/// Returns U h; the link comes as a source of rows (row<i>()), so that only one is in registers at a time.
+/// 132 flop.
 template <class R, class Rows>
 TRELLIS_SITE_FN HalfSpinor<R> multiply(Rows U, const HalfSpinor<R>& h) {
   HalfSpinor<R> r;

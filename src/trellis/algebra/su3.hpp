@@ -1,12 +1,12 @@
 #pragma once
-/// These functions take 3x3 matrices in and around SU(3), on scalars and lanes: projections, generators. T_a
-/// = (i/2) lambda_a, tr T_a T_b = -delta_ab / 2 (doc/conventions.md, Algebra).
+/// These functions take 3x3 matrices in and around SU(3), on scalars and lanes. The generators are T_a =
+/// (i/2) lambda_a, with tr T_a T_b = -delta_ab / 2 (doc/conventions.md, Algebra).
 #include "trellis/algebra/color.hpp"
 #include "trellis/algebra/lane_math.hpp"
 
 namespace trellis {
 
-/// det U = sum_j U_0j (U_1 x U_2)_j; 64 flop.
+/// Returns det U = sum_j U_0j (U_1 x U_2)_j; 64 flop.
 template <class R>
 TRELLIS_SITE_FN Complex<R> determinant(const ColorMatrix<R>& U) {
   Complex<R> det;
@@ -22,7 +22,7 @@ TRELLIS_SITE_FN Complex<R> determinant(const ColorMatrix<R>& U) {
   return det;
 }
 
-/// TA(A) = (A - A^dagger) / 2 - tr(A - A^dagger) / 6; 24 flop.
+/// Returns TA(A) = (A - A^dagger) / 2 - tr(A - A^dagger) / 6; 24 flop.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> traceless_antihermitian(const ColorMatrix<R>& A) {
   ColorMatrix<R> X;
@@ -53,7 +53,7 @@ TRELLIS_SITE_FN ColorMatrix<R> algebra_element(const R (&p)[8]) {
   return X;
 }
 
-/// p_a = -2 tr(X T_a) of a traceless anti-hermitian X.
+/// Computes p_a = -2 tr(X T_a) of a traceless anti-hermitian X.
 template <class R>
 TRELLIS_SITE_FN void algebra_components(const ColorMatrix<R>& X, R (&p)[8]) {
   p[0] = X.e[0][1].im + X.e[1][0].im;
@@ -75,8 +75,8 @@ TRELLIS_SITE_FN void normalise_row(ColorMatrix<R>& U, int i) {
 }
 }  // namespace detail
 
-/// Does Gram and Schmidt on the first two rows, of which the third follows: SU(3) to rounding. 130 flop.
-/// Leaves an SU(3) matrix unchanged up to rounding.
+/// Makes the first two rows orthonormal by Gram and Schmidt, and the third follows from them: SU(3) to
+/// rounding. Leaves an SU(3) matrix unchanged up to rounding. 130 flop.
 template <class R>
 TRELLIS_SITE_FN void reunitarise(ColorMatrix<R>& U) {
   detail::normalise_row(U, 0);
@@ -88,25 +88,25 @@ TRELLIS_SITE_FN void reunitarise(ColorMatrix<R>& U) {
   rebuild_third_row(U);
 }
 
-/// Rows (and columns) of the three SU(2) subgroups, in the order in which they are visited: 01, 02, 12.
+/// Each of the three SU(2) subgroups has two rows (and columns); they are visited in the order 01, 02, 12.
 TRELLIS_SITE_FN int su2_first_row(int subgroup) { return subgroup == 2 ? 1 : 0; }
 TRELLIS_SITE_FN int su2_second_row(int subgroup) { return subgroup == 0 ? 1 : 2; }
 
-/// a0 + i a.sigma: an SU(2) matrix if the squares add up to 1.
+/// A quaternion is a0 + i a.sigma: an SU(2) matrix if the squares add up to 1.
 template <class R>
 struct Quaternion {
   R a[4];
 };
 
-/// The part of W's 2x2 block (p, q) that is proportional to SU(2): a with block = a0 + i a.sigma + (rest),
-/// rest invisible in Re tr(SU(2) block).
+/// Returns the part of W's 2x2 block (p, q) that is proportional to SU(2): a with block = a0 + i a.sigma +
+/// (rest), where the rest does not change Re tr(SU(2) block).
 template <class R>
 TRELLIS_SITE_FN Quaternion<R> su2_part(const ColorMatrix<R>& W, int p, int q) {
   return {{R(0.5) * (W.e[p][p].re + W.e[q][q].re), R(0.5) * (W.e[p][q].im + W.e[q][p].im),
            R(0.5) * (W.e[p][q].re - W.e[q][p].re), R(0.5) * (W.e[p][p].im - W.e[q][q].im)}};
 }
 
-/// A <- g A with g = a0 + i a.sigma in the rows p and q; 84 flop.
+/// Multiplies: A <- g A with g = a0 + i a.sigma in the rows p and q; 84 flop.
 template <class R>
 TRELLIS_SITE_FN void multiply_su2(const Quaternion<R>& g, int p, int q, ColorMatrix<R>& A) {
   const Complex<R> diagonal = {g.a[0], g.a[3]}, upper = {g.a[2], g.a[1]};
@@ -120,7 +120,7 @@ TRELLIS_SITE_FN void multiply_su2(const Quaternion<R>& g, int p, int q, ColorMat
   }
 }
 
-/// a / |a|; 1 where a = 0.
+/// Returns a / |a|, and 1 where a = 0.
 template <class R>
 TRELLIS_SITE_FN Quaternion<R> normalised(const Quaternion<R>& g, const R& length) {
   const auto is_zero = less_equal(length, R(0x1p-500));
@@ -133,10 +133,10 @@ TRELLIS_SITE_FN R length_of(const Quaternion<R>& g) {
   return square_root(fma(g.a[3], g.a[3], fma(g.a[2], g.a[2], fma(g.a[1], g.a[1], g.a[0] * g.a[0]))));
 }
 
-/// The SU(3) matrix W with the largest Re tr(W A^dagger): rotations of W by SU(2) subgroups, each the best of
-/// its kind, begun from the Gram-Schmidt matrix of A. A lane stops when no rotation of a sweep was above
-/// 1e-15, or after 200 sweeps; it is then multiplied with exact ones, so its bits do not depend on the other
-/// lanes.
+/// Returns the SU(3) matrix W with the largest Re tr(W A^dagger). SU(2) subgroups rotate W, each rotation the
+/// best of its kind, and the start is the Gram-Schmidt matrix of A. A lane stops when no rotation of a sweep
+/// was above 1e-15, or after 200 sweeps; it is then multiplied with exact ones, so its bits do not depend on
+/// the other lanes.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> nearest_su3(const ColorMatrix<R>& A) {
   ColorMatrix<R> W = A;

@@ -1,10 +1,11 @@
 #pragma once
-/// exp(i Q) = f0 + f1 Q + f2 Q^2 of a traceless hermitian 3x3 matrix Q, with the derivatives of the f by
+/// The exponential is exp(i Q) = f0 + f1 Q + f2 Q^2 of a traceless hermitian 3x3 matrix Q. Its derivative
+/// needs those of the f by
 ///
-///   c1 = tr Q^2 / 2  and  c0 = det Q = tr Q^3 / 3,    d c1 = tr(Q dQ),  d c0 = tr(Q^2 dQ),
+///   c1 = tr Q^2 / 2  and  c0 = det Q = tr Q^3 / 3,    d c1 = tr(Q dQ),  d c0 = tr(Q^2 dQ).
 ///
-/// which the derivative of the exponential needs: C. Morningstar and M. Peardon, Phys. Rev. D69 (2004)
-/// 054501, eqs. 20-33 and 57-68 (b1_j = df_j/dc1, b2_j = df_j/dc0).
+/// The source is C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501, eqs. 20-33 and 57-68 (b1_j =
+/// df_j/dc1, b2_j = df_j/dc0).
 ///
 /// Small Q, all that smearing and updates meet, take the series, which needs neither roots nor divisions.
 #include "trellis/algebra/hermitian.hpp"
@@ -17,12 +18,12 @@ struct ExponentialDerivatives {
   Complex<R> f[3], by_c1[3], by_c0[3];
 };
 
-/// exp(X) = f0 + f1 Q + f2 Q^2 for X = i Q traceless and anti-hermitian, and what the derivative of it needs.
-/// C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501, eqs. 20-33, with c0 replaced by |c0| and the
-/// f conjugated where it is negative. cos(theta/3) is the largest root of 4 y^3 - 3 y = cos(theta), by
-/// Newton's iteration: no arccos. Near degenerate eigenvalues numerators and denominators stay consistent,
-/// since 9 u^2 - w^2 is at least 2 c1: exp(X) has an absolute error of a few roundings for every |X| of order
-/// 10 and less, 0 included.
+/// These coefficients give exp(X) = f0 + f1 Q + f2 Q^2 for X = i Q traceless and anti-hermitian, and the
+/// other members are what the derivative of it needs. They follow C. Morningstar and M. Peardon, Phys. Rev.
+/// D69 (2004) 054501, eqs. 20-33, with c0 replaced by |c0| and the f conjugated where it is negative.
+/// cos(theta/3) is the largest root of 4 y^3 - 3 y = cos(theta), by Newton's iteration: no arccos is needed.
+/// Near degenerate eigenvalues numerators and denominators stay consistent, since 9 u^2 - w^2 is at least 2
+/// c1: exp(X) has an absolute error of a few roundings for every |X| of order 10 and less, 0 included.
 template <class R>
 struct ExponentialCoefficients {
   Complex<R> f[3];
@@ -32,7 +33,8 @@ struct ExponentialCoefficients {
 };
 
 namespace detail {
-/// cos(arccos(x) / 3), 0 <= x <= 1. The start is good to 4e-5, a step squares that and multiplies with 3/2.
+/// Returns cos(arccos(x) / 3), 0 <= x <= 1. The start is good to 4e-5, a step squares that and multiplies
+/// with 3/2.
 template <class R>
 TRELLIS_SITE_FN R cosine_of_third(const R& x) {
   R y = fma(fma(fma(R(0.009444), x, R(-0.040881)), x, R(0.165404)), x, R(0.866062));
@@ -116,17 +118,17 @@ TRELLIS_SITE_FN constexpr InverseFactorials inverse_factorials() {
   return r;
 }
 
-/// exp(X) = g0 + g1 X + g2 X^2 of X = iQ, and e_j = i dg_j / dc0.
+/// The series gives exp(X) = g0 + g1 X + g2 X^2 of X = iQ, and e_j = i dg_j / dc0.
 template <class R>
 struct ExponentialSeries {
   Complex<R> g0, g1, g2, e0, e1, e2;
 };
 
-/// Horner's rule for sum X^n / n! with X^3 = -c1 X - i c0: a step takes g to
+/// Sums X^n / n! by Horner's rule with X^3 = -c1 X - i c0: a step takes g to
 ///
 ///   (1/n! - i c0 g2, g0 - c1 g2, g1)   and   e to   (g2 - i c0 e2, e0 - c1 e2, e1).
 ///
-/// It has no cancellation near Q = 0, where the closed form divides by c1^2. 7 flop a term, 15 with the
+/// It has no cancellation near Q = 0, where the closed form divides by c1^2. A term takes 7 flop, 15 with the
 /// derivatives. These are variables and no arrays: they stay in registers.
 template <bool with_derivatives, class R>
 TRELLIS_SITE_FN ExponentialSeries<R> exponential_series(const R& c0, const R& c1) {
@@ -157,7 +159,8 @@ TRELLIS_SITE_FN ExponentialSeries<R> exponential_series(const R& c0, const R& c1
 
 inline constexpr double exponential_derivative_flops = 15 * (exponential_terms - 2) + 6;
 
-/// In powers of Q. What -dg/dc1 gets in each step is X times what e gets, so that dg/dc1 = -X e.
+/// Returns the coefficients in powers of Q. What -dg/dc1 gets in each step is X times what e gets, so that
+/// dg/dc1 = -X e.
 template <class R>
 TRELLIS_SITE_FN ExponentialDerivatives<R> derivatives_by_series(const R& c0, const R& c1) {
   const ExponentialSeries<R> s = exponential_series<true>(c0, c1);
@@ -167,14 +170,14 @@ TRELLIS_SITE_FN ExponentialDerivatives<R> derivatives_by_series(const R& c0, con
           {-times_i(s.e0), s.e1, times_i(s.e2)}};
 }
 
-/// Eqs. 60-66, with the signs of eq. 68 for c0 < 0. @pre c1 is not small
+/// Returns eqs. 60-66, with the signs of eq. 68 for c0 < 0. @pre c1 is not small
 template <class R>
 TRELLIS_SITE_FN ExponentialDerivatives<R> exponential_closed_form(const R& c0, const R& c1) {
   const ExponentialCoefficients<R> k = exponential_coefficients(c0, c1);
   const R u = k.u, w = k.w, xi0 = k.xi0, uu = u * u, ww = w * w;
   const SinCos<R> su = sin_cos(u), sw = sin_cos(w);
   const R cosine = sw.cos;
-  // xi1 = cos w / w^2 - sin w / w^3, by its series near 0
+  // xi1 is cos w / w^2 - sin w / w^3, which comes from its series near 0.
   const R safe = maximum(ww, R(1e-2));
   const R series =
       fma(fma(fma(fma(ww, R(1.0 / 3991680), R(-1.0 / 45360)), ww, R(1.0 / 840)), ww, R(-1.0 / 30)), ww,
@@ -231,7 +234,7 @@ TRELLIS_SITE_FN void set_complex_lane(Complex<R>& z, int i, const Complex<double
   set_lane(z.im, i, Scalar(value.im));
 }
 
-/// Whether a lane is beyond the series.
+/// Returns whether a lane is beyond the series.
 template <class R>
 TRELLIS_SITE_FN bool is_any_large(const R& c1) {
   if constexpr (is_single<R>)
@@ -240,8 +243,8 @@ TRELLIS_SITE_FN bool is_any_large(const R& c1) {
     return any(less(R(exponential_series_limit), c1));
 }
 
-/// The closed form in double for the lanes above the limit of the series, one after the other: few have it,
-/// and its divisions need the digits.
+/// Calls the closed form in double for the lanes above the limit of the series, one after the other: few
+/// lanes are, and its divisions need the digits.
 template <class R, class F>
 TRELLIS_SITE_FN void for_each_large_lane(const R& c0, const R& c1, const F& f) {
   for (int i = 0; i < RealTraits<R>::width; ++i)
@@ -250,8 +253,8 @@ TRELLIS_SITE_FN void for_each_large_lane(const R& c0, const R& c1, const F& f) {
 
 }  // namespace detail
 
-/// Each lane by the series or, above its limit, by the closed form: a lane's bits do not depend on the
-/// others.
+/// Computes each lane by the series or, above its limit, by the closed form: a lane's bits do not depend on
+/// the others.
 template <class R>
 TRELLIS_SITE_FN ExponentialDerivatives<R> exponential_derivatives(const R& c0, const R& c1) {
   ExponentialDerivatives<R> r = detail::derivatives_by_series(c0, c1);
@@ -296,7 +299,8 @@ TRELLIS_SITE_FN ColorMatrix<R> polynomial(const Complex<R> (&f)[3], const Hermit
   return U;
 }
 
-/// A matrix takes, by the series: Q^2, invariants, coefficients, polynomial.
+/// A matrix takes so many flop by the series: the terms are those of Q^2, the invariants, the coefficients
+/// and the polynomial.
 inline constexpr double exponential_flops = 51 + 3 + 27 + 7 * (detail::exponential_terms - 2) + 108;
 
 /// Returns exp(A).

@@ -18,7 +18,7 @@ TRELLIS_SITE_FN ColorMatrix<R> random_su3(const SiteRandom<R>& random, uint32_t 
   return U;
 }
 
-/// Returns sum_a p_a T_a with normal p_a of unit variance, draws first_draw .. first_draw + 3.
+/// Returns sum_a p_a T_a with normal p_a of unit variance, which are the draws first_draw .. first_draw + 3.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> random_algebra_element(const SiteRandom<R>& random, uint32_t first_draw) {
   R p[8];

@@ -1,6 +1,6 @@
 #pragma once
-/// Projection of a 3x3 matrix to U(3), W = V (V^dagger V)^(-1/2), and its derivative. Eigenvalues come from
-/// cyclic Jacobi rotations, a fixed number for every lane, so that lanes do not part.
+/// This file projects a 3x3 matrix to U(3), W = V (V^dagger V)^(-1/2), and has the derivative of that.
+/// Eigenvalues come from cyclic Jacobi rotations, a fixed number for every lane, so that lanes do not part.
 #include "trellis/algebra/color.hpp"
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/algebra/lane_math.hpp"
@@ -15,8 +15,8 @@ struct Eigensystem {
 };
 
 namespace detail {
-/// A <- J^dagger A J, E <- E J with J = ((c, s z), (-s conj z, c)) on (p, q), chosen so that A_pq = 0;
-/// z = A_pq / |A_pq|, t = s/c the smaller root of t^2 + 2 tau t - 1 = 0 (Golub and Van Loan, 8.5).
+/// Rotates: A <- J^dagger A J, E <- E J with J = ((c, s z), (-s conj z, c)) on (p, q), chosen so that A_pq =
+/// 0; z = A_pq / |A_pq|, and t = s/c is the smaller root of t^2 + 2 tau t - 1 = 0 (Golub and Van Loan, 8.5).
 template <int p, int q, class R>
 TRELLIS_SITE_FN void jacobi_rotation(ColorMatrix<R>& A, ColorMatrix<R>& E) {
   const R size2 = norm2(A.e[p][q]), tiny(1e-300);
@@ -50,7 +50,8 @@ TRELLIS_SITE_FN void jacobi_rotation(ColorMatrix<R>& A, ColorMatrix<R>& E) {
 }
 }  // namespace detail
 
-/// Turns a hermitian matrix in six sweeps, after which off-diagonal elements have vanished quadratically.
+/// Diagonalises a hermitian matrix in six sweeps, after which off-diagonal elements have vanished
+/// quadratically.
 template <class R>
 TRELLIS_SITE_FN Eigensystem<R> eigensystem(ColorMatrix<R> A) {
   Eigensystem<R> result;
@@ -64,8 +65,8 @@ TRELLIS_SITE_FN Eigensystem<R> eigensystem(ColorMatrix<R> A) {
   return result;
 }
 
-/// W = V (V^dagger V)^(-1/2); a Newton step W (3 - W^dagger W) / 2 takes what rounding left of W^dagger W
-/// - 1.
+/// Returns W = V (V^dagger V)^(-1/2); a Newton step W (3 - W^dagger W) / 2 takes what rounding left of
+/// W^dagger W - 1.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> project_to_u3(const ColorMatrix<R>& V) {
   const Eigensystem<R> e = eigensystem(dagger_mul(V, V));
@@ -78,10 +79,11 @@ TRELLIS_SITE_FN ColorMatrix<R> project_to_u3(const ColorMatrix<R>& V) {
   return R(1.5) * W - R(0.5) * (W * dagger_mul(W, W));
 }
 
-/// The derivative with respect to V of a function with the derivative G with respect to W:
+/// Returns the derivative with respect to V of a function with the derivative G with respect to W:
 ///   delta S = Re tr(G delta W) = Re tr(2 Y W^dagger delta V),  Y H + H Y = (G W - (G W)^dagger) / 2,
-/// H = (V^dagger V)^(1/2), from delta V = delta W H + W delta H. Where the smallest eigenvalue of V^dagger V
-/// is below `cut`, all of them are raised by `cut` in H (0: never); `is_guarded` is 1 there, else 0.
+/// where H = (V^dagger V)^(1/2), from delta V = delta W H + W delta H. Where the smallest eigenvalue of
+/// V^dagger V is below `cut`, all of them are raised by `cut` in H (0 never raises any); `is_guarded` is 1
+/// there, else 0.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> u3_projection_derivative(const ColorMatrix<R>& V, const ColorMatrix<R>& W,
                                                         const ColorMatrix<R>& G, const R& cut,

@@ -1,6 +1,6 @@
 #pragma once
-/// Typed exceptions. Library code throws these and nothing else; a message names the quantity and
-/// prints what was expected and what was found.
+/// Exceptions have types. Library code throws these and nothing else; a message names the quantity and prints
+/// what was expected and what was found.
 #include <complex>
 #include <sstream>
 #include <stdexcept>
@@ -9,19 +9,19 @@
 
 namespace trellis {
 
-/// Root of every exception that Trellis throws on purpose.
+/// This is the root of every exception that Trellis throws on purpose.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A caller broke a precondition: wrong extent, unknown name, parameter outside its range.
+/// A caller broke a precondition: an extent is wrong, a name unknown, or a parameter outside its range.
 class BadArgument : public Error {
  public:
   using Error::Error;
 };
 
-/// A file is not what it should be: truncated, wrong magic, wrong size, wrong header.
+/// A file is not what it should be: it is cut off, or its magic, its size or its header is wrong.
 class FileError : public Error {
  public:
   using Error::Error;
@@ -52,7 +52,8 @@ class NotAvailable : public Error {
 };
 
 namespace detail {
-/// With as many digits, six at least, as it takes to read the same number back: 2.3, not 2.2999999999999998.
+/// Prints a number with as many digits, six at least, as it takes to read the same number back: 2.3, not
+/// 2.2999999999999998.
 void print_number(std::ostringstream& text, double value);
 
 template <class Part>
@@ -87,7 +88,7 @@ namespace detail {
 
 }  // namespace trellis
 
-/// One check per stated precondition; the remaining arguments are joined into the message.
+/// This is one check for each stated precondition; the remaining arguments are joined into the message.
 #define TRELLIS_REQUIRE(condition, ...)                                                                 \
   do {                                                                                                  \
     if (!(condition)) ::trellis::detail::fail_requirement(#condition, ::trellis::message(__VA_ARGS__)); \

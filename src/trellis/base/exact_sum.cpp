@@ -34,7 +34,7 @@ void ExactSum::add(double x) {
   raise_top(j);
   for (int k = top - j; k < exact_sum_bins; ++k) {
     const double c = exact_sum_rounder(top - k);
-    const volatile double shifted = x + c;  // volatile: the rounding is the point
+    const volatile double shifted = x + c;  // the rounding is the point of volatile
     const double part = shifted - c;
     bins[k] += int64_t(std::ldexp(part, -exact_sum_bin_bits * (top - k)));
     x -= part;
@@ -55,7 +55,7 @@ double ExactSum::value() const {
   if (is_too_large) throw NumericError("a term of a global sum is larger than 2^960");
   constexpr __int128 base = __int128(1) << exact_sum_bin_bits;
   __int128 b[3] = {bins[0], bins[1], bins[2]};
-  for (int k = 2; k > 0; --k) {  // carry, so that the lower bins are in [0, base)
+  for (int k = 2; k > 0; --k) {  // this carries, so that the lower bins are in [0, base)
     __int128 carry = b[k] / base;
     if (b[k] < carry * base) --carry;
     b[k] -= carry * base;

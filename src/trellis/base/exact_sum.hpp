@@ -1,12 +1,13 @@
 #pragma once
-/// Sums of doubles that do not depend on the order or the grouping of the terms.
+/// These sums of doubles do not depend on the order or the grouping of the terms.
 ///
 /// The real line is cut into bins at the fixed powers 2^(40 j). A term is split, by rounding to the units of
 /// its own bin and of lower ones, into integer multiples of 2^(40 j), which are added exactly, bin by bin.
 /// The three bins down from that of the largest term are kept; which three depends only on the set of terms,
 /// and a part only on its term (none is in a higher bin than the term: it would count or not, by the order),
-/// so the result does too. What is dropped is below 2^-80 of the largest term. After J. Demmel and H. D.
-/// Nguyen (2015) and P. Ahrens et al. (2020), with integers in the bins and a fixed rounding constant.
+/// so the result does too. What is dropped is below 2^-80 of the largest term. The method follows J. Demmel
+/// and H. D. Nguyen (2015) and P. Ahrens et al. (2020), with integers in the bins and a fixed rounding
+/// constant.
 #include <cmath>
 #include <cstdint>
 
@@ -20,9 +21,9 @@ int exact_sum_bin(double x);
 /// Returns the constant c for which (x + c) - c rounds x to a multiple of 2^(40 j).
 inline double exact_sum_rounder(int j) { return std::ldexp(1.5, 52 + exact_sum_bin_bits * j); }
 
-/// A partial sum; merging is associative and commutative.
+/// This is a partial sum; merging is associative and commutative.
 struct ExactSum {
-  __int128 bins[exact_sum_bins] = {0, 0, 0};  ///< in units of 2^(40 (top - k))
+  __int128 bins[exact_sum_bins] = {0, 0, 0};  ///< the parts in units of 2^(40 (top - k))
   int32_t top = lowest;
   int32_t is_not_finite = 0;  ///< a term was NaN or Inf
   int32_t is_too_large = 0;   ///< a term was above 2^960
@@ -34,7 +35,8 @@ struct ExactSum {
   void merge(const ExactSum& other);
   /// Makes `top` at least the given bin (lower bins are dropped as the definition says).
   void raise_top(int j);
-  /// NaN if a term was not finite; throws NumericError if a term or the sum is too large for a double.
+  /// Returns the sum, or NaN if a term was not finite; throws NumericError if a term or the sum is too large
+  /// for a double.
   double value() const;
 };
 

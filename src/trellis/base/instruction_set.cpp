@@ -39,7 +39,7 @@ std::vector<InstructionSet> required_sets() {
   sets.push_back(TRELLIS_INSTRUCTION_SET("fma"));
 #endif
 #ifdef __ARM_NEON
-  sets.push_back({"neon", true});  // part of every 64-bit Arm processor
+  sets.push_back({"neon", true});  // it is part of every 64-bit Arm processor
 #endif
   return sets;
 }

@@ -1,16 +1,17 @@
 #pragma once
-/// How numbers are stored and where: run-time tags that select a kernel's instantiation.
+/// These run-time tags say how numbers are stored and where; they select a kernel's instantiation.
 #include <cstddef>
 #include <string>
 
 namespace trellis {
 
-/// Storage of a field. Both forms of 16 bits are computed in float: `half_precision` is fixed point with one
-/// float scale per site, `fp16_precision` is IEEE 754 binary16, faster, ten times less accurate, and for
-/// numbers between 6e-5 and 65504.
+/// This is the storage of a field. Both forms of 16 bits are computed in float: `half_precision` is fixed
+/// point with one float scale per site, `fp16_precision` is IEEE 754 binary16, faster, ten times less
+/// accurate, and for numbers between 6e-5 and 65504.
 enum class Precision { double_precision, single_precision, half_precision, fp16_precision };
 
-/// cpu: OpenMP + Lanes. gpu_emulated: the GPU layout and views with one lane, run on the host. cuda: a GPU.
+/// A backend says where fields lie and kernels run. cpu is OpenMP with Lanes; gpu_emulated has the GPU layout
+/// and views with one lane and runs on the host; cuda is a GPU.
 enum class Backend { cpu, gpu_emulated, cuda };
 
 inline constexpr Precision all_precisions[] = {Precision::double_precision, Precision::single_precision,
@@ -28,14 +29,16 @@ constexpr size_t scale_bytes(Precision p) { return p == Precision::half_precisio
 
 const char* name_of(Precision p);
 const char* name_of(Backend b);
-/// "double", "single" or "float", "half", "fp16"; throws BadArgument with the legal names otherwise.
+/// Takes "double", "single" or "float", "half" and "fp16"; throws BadArgument with the legal names for
+/// others.
 Precision precision_by_name(const std::string& name);
 /// Takes "cpu", "gpu_emulated" and "cuda".
 Backend backend_by_name(const std::string& name);
 
-/// Lane count that fills this build's vector registers (what is computed in float shares its count).
+/// Returns the lane count that fills this build's vector registers (what is computed in float shares its
+/// count).
 int native_lanes(Precision p);
-/// Lanes of fields for which none are asked for: native_lanes(), or what the environment variable
+/// Returns the lanes of fields for which none are asked for: native_lanes(), or what the environment variable
 /// TRELLIS_LANES says (1, 4, 8, 16). Results have the same bits with any. Throws BadArgument for others, and
 /// NotAvailable for more than native_lanes() where the build has no kernels for tests.
 int default_lanes(Precision p);

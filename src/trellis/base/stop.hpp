@@ -1,5 +1,6 @@
 #pragma once
-/// The one way in which a loop that lasts is ended early: by Ctrl-C in Python, a signal handler, a thread.
+/// This is the one way in which a loop that lasts is ended early: by Ctrl-C in Python, a signal handler, a
+/// thread.
 ///
 /// A request belongs to one process until a global sum (Communicator::sum) or stop_together() carries it to
 /// all ranks of the job. From then on all ranks have an agreed stop, and the next stop_point() throws
@@ -18,21 +19,23 @@ class Interrupted : public std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Asks all ranks to stop. Signal handlers and any thread may call it. False: one request already waits.
+/// Asks all ranks to stop. Signal handlers and any thread may call it. Returns false where one request
+/// already waits.
 bool request_stop() noexcept;
 
 /// Throws Interrupted if a stop is agreed, which it then is no longer.
 void stop_point();
 
-/// Whether a stop is agreed, which it then is no longer: for those who make another exception of it.
+/// Returns whether a stop is agreed, which it then is no longer. Callers that make another exception of it
+/// use this.
 bool take_agreed_stop() noexcept;
 
-/// For communicators of all ranks: whether this rank has a request, which it then has no longer.
+/// Returns whether this rank has a request, which it then has no longer. Communicators of all ranks call it.
 bool take_stop_request();
-/// For communicators of all ranks, after some rank had a request: a stop is agreed.
+/// Agrees to a stop. Communicators of all ranks call it after some rank had a request.
 void agree_to_stop();
 
-/// What the process around the library wants to be asked and told; null: nothing.
+/// The process around the library wants to be asked and told this; a null pointer asks and tells nothing.
 struct StopHooks {
   bool (*is_wanted)() = nullptr;  ///< is asked in every global sum and has to be quick
   void (*is_agreed)() = nullptr;  ///< all ranks have learnt of a request

@@ -12,7 +12,8 @@ namespace {
 int least_extent(AggregatesOf kind) { return kind == AggregatesOf::sites ? 2 : 1; }
 int wished_extent(AggregatesOf kind) { return kind == AggregatesOf::sites ? 4 : 2; }
 
-/// A legal extent cuts the lattice into an even number of blocks in one direction, a rank into whole ones.
+/// Returns whether an extent is legal: it cuts the lattice into an even number of blocks in one direction, a
+/// rank into whole ones.
 bool is_legal(const Geometry& geometry, int mu, int extent, AggregatesOf kind) {
   return extent >= least_extent(kind) && geometry.local()[mu] % extent == 0 &&
          geometry.lattice()[mu] / extent % 2 == 0;
@@ -49,7 +50,7 @@ Aggregates::Aggregates(SiteLayoutPtr layout, const Coord& block, AggregatesOf ki
     for (int site = 0; site < sites(); ++site) {
       Coord x = site_coord(site, block_);
       for (int mu = 0; mu < Nd; ++mu) x[mu] += origin[mu] * block_[mu];
-      const SitePosition at = layout_->position(x);  // of lane 0
+      const SitePosition at = layout_->position(x);  // the position of lane 0
       table_.push_back(int32_t(at.block << 1 | at.parity));
       group_of_[at.parity][size_t(at.block)] = int32_t(group);
     }
@@ -113,7 +114,7 @@ std::string block_error(const Geometry& geometry, const Coord& block, Aggregates
 }
 
 namespace {
-/// The extents nearest to the wished ones that the whole lattice allows; 0 where there are none.
+/// Returns the extents nearest to the wished ones that the whole lattice allows; 0 where there are none.
 Coord nearest_extents(const Geometry& geometry, AggregatesOf kind) {
   const Geometry whole(geometry.lattice());
   Coord block{};

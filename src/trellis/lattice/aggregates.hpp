@@ -1,18 +1,18 @@
 #pragma once
-/// Aggregates of multigrid: equal boxes of sites, each of which is one site of a coarse lattice. Pure integer
-/// code.
+/// Aggregates of multigrid are equal boxes of sites, each of which is one site of a coarse lattice. The code
+/// computes with integers only.
 ///
-/// The lanes of a block of sites lie in as many aggregates, side by side: a group. Kernels go from group to
-/// group, through the sites of an aggregate in the order of their coordinates, so that sums over an aggregate
-/// do not depend on lanes or ranks.
+/// The lanes of a block of sites lie in as many aggregates, side by side, which form a group. Kernels go from
+/// group to group, through the sites of an aggregate in the order of their coordinates, so that sums over an
+/// aggregate do not depend on lanes or ranks.
 #include <optional>
 
 #include "trellis/lattice/site_layout.hpp"
 
 namespace trellis {
 
-/// Of lattice sites, with extents of at least 2; or of sites of a coarse lattice, whose aggregates may be one
-/// site wide in some directions.
+/// Aggregates consist of lattice sites, with extents of at least 2, or of sites of a coarse lattice; then
+/// they may be one site wide in some directions.
 enum class AggregatesOf { sites, coarse_sites };
 
 class Aggregates {
@@ -22,13 +22,13 @@ class Aggregates {
   /// @pre fit(layout, block); the geometry has block_error(.., kind) empty
   Aggregates(SiteLayoutPtr layout, const Coord& block, AggregatesOf kind = AggregatesOf::sites);
 
-  /// True where the lanes of the layout lie in different aggregates, none of which is cut.
+  /// Returns true where the lanes of the layout lie in different aggregates, none of which is cut.
   static bool fit(const SiteLayout& layout, const Coord& block);
 
   const SiteLayoutPtr& layout_ptr() const { return layout_; }
   const SiteLayout& layout() const { return *layout_; }
   const Coord& block() const { return block_; }
-  int sites() const { return int(product(block_)); }  ///< of an aggregate
+  int sites() const { return int(product(block_)); }  ///< those of an aggregate
   int groups() const { return groups_; }
   int lanes() const { return layout_->lanes(); }
   Coord coarse_lattice() const;
@@ -36,12 +36,12 @@ class Aggregates {
   Coord coarse_coord(int group, int lane) const;
   int group_and_lane(const Coord& coarse) const;  ///< group * lanes() + lane
 
-  /// Returns [group][site]: block of the layout << 1 | parity.
+  /// Returns the table [group][site]: block of the layout << 1 | parity.
   const std::vector<int32_t>& table() const { return table_; }
   /// Returns the group of each [block] of a parity.
   const std::vector<int32_t>& group_of(int parity) const { return group_of_[parity]; }
-  /// Sites of an aggregate, as numbers in its order, whose forward neighbour in the direction mu lies in the
-  /// same aggregate, and the others.
+  /// List the sites of an aggregate, as numbers in its order, whose forward neighbour in the direction mu
+  /// lies in the same aggregate, and the others.
   std::vector<int32_t> inner(int mu) const { return sites_by_edge(mu, false); }
   std::vector<int32_t> face(int mu) const { return sites_by_edge(mu, true); }
   std::vector<int32_t> all() const;
@@ -54,19 +54,21 @@ class Aggregates {
   std::vector<int32_t> table_, group_of_[2];
 };
 
-/// Why a lattice cannot be cut into aggregates of these extents, with the legal ones; empty where it can.
+/// Says why a lattice cannot be cut into aggregates of these extents, with the legal ones. It is empty where
+/// it can.
 std::string block_error(const Geometry& geometry, const Coord& block,
                         AggregatesOf kind = AggregatesOf::sites);
-/// The block nearest to 4^4 sites, or to 2^4 of a coarse lattice, that the whole lattice allows, on any
-/// ranks: results would depend on them. Nothing where there is none.
+/// Returns the block nearest to 4^4 sites, or to 2^4 of a coarse lattice, that the whole lattice allows, on
+/// any ranks: results would depend on them. Returns nothing where there is none.
 std::optional<Coord> nearest_block(const Geometry& geometry, AggregatesOf kind);
-/// The same. Run files have the same rule (python/trellis/run_files/multigrid.py), and a test compares both.
+/// Returns the same block. Run files have the same rule (python/trellis/run_files/multigrid.py), and a test
+/// compares both.
 /// @throws BadArgument: there is none, or ranks cut it; the message names the legal ones
 Coord choose_block(const Geometry& geometry, AggregatesOf kind = AggregatesOf::sites);
-/// The wanted block, or where its extents are 0 the one that choose_block() takes.
+/// Returns the wanted block, or where its extents are 0 the one that choose_block() takes.
 /// @throws BadArgument: the lattice cannot be cut like that
 Coord legal_block(const Geometry& geometry, const Coord& wanted, AggregatesOf kind = AggregatesOf::sites);
-/// The geometry of the coarse lattice whose sites are the aggregates.
+/// Returns the geometry of the coarse lattice whose sites are the aggregates.
 Geometry coarse_geometry(const Geometry& geometry, const Coord& block);
 
 }  // namespace trellis

@@ -57,7 +57,7 @@ BlockOrder::BlockOrder(const Geometry& geometry, const Coord& block, int lanes)
   }
   neighbours_.resize(size_t(count) * legs);
   int ghosts[2][legs] = {};
-  for (int i = 0; i < count; ++i)  // the order of a colour's faces
+  for (int i = 0; i < count; ++i)  // this is the order of a colour's faces
     for (int leg = 0; leg < legs; ++leg) {
       const int mu = leg / 2;
       Coord at = site_coord(i, grid_);

@@ -1,6 +1,7 @@
 #pragma once
-/// Where the lattice ends: which links and sites lie beyond the first and the last site of a direction. The
-/// lattice owns this; the phases that a quark takes up on its way around the torus belong to its operator.
+/// The boundary says where the lattice ends: which links and sites lie beyond the first and the last site of
+/// a direction. The lattice owns this; the phases that a quark takes up on its way around the torus belong to
+/// its operator.
 #include "trellis/lattice/coord.hpp"
 
 namespace trellis {
@@ -11,16 +12,17 @@ enum class Edge {
   wall       ///< links lead to walls beyond both, where every field is zero (Dirichlet)
 };
 
-/// The edges of each direction. A direction with an extent of 1 has no links, whatever its edge is.
+/// A boundary has the edges of each direction. A direction with an extent of 1 has no links, whatever its
+/// edge is.
 using Boundary = std::array<Edge, Nd>;
 
 inline constexpr Boundary periodic_boundary{Edge::periodic, Edge::periodic, Edge::periodic, Edge::periodic};
 
-/// What a coordinate, which may lie beyond the lattice, stands for.
+/// A coordinate, which may lie beyond the lattice, stands for one of these.
 enum class SiteKind { site, wall, none };
 
 /// Wraps a coordinate of periodic directions into the lattice.
-/// @param x changed to the coordinates of the site, where there is one
+/// @param x is changed to the coordinates of the site, where there is one
 inline SiteKind resolve(Coord& x, const Coord& extents, const Boundary& boundary) {
   SiteKind kind = SiteKind::site;
   for (int mu = 0; mu < Nd; ++mu) {

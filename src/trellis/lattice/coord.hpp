@@ -8,11 +8,11 @@ namespace trellis {
 
 inline constexpr int Nd = 4;
 
-/// It has four integers in the order x, y, z, t.
+/// A coordinate has four integers in the order x, y, z, t.
 using Coord = std::array<int, Nd>;
 
 int64_t product(const Coord& extents);
-std::string to_string(const Coord& c);  ///< "8x8x8x16"
+std::string to_string(const Coord& c);  ///< it has the form "8x8x8x16"
 
 /// Returns the lexicographic index in a box, x fastest: x + Lx (y + Ly (z + Lz t)).
 inline int64_t site_index(const Coord& x, const Coord& extents) {
@@ -21,7 +21,7 @@ inline int64_t site_index(const Coord& x, const Coord& extents) {
 /// Inverts site_index.
 Coord site_coord(int64_t index, const Coord& extents);
 
-/// Even = 0, odd = 1: (x + y + z + t) mod 2.
+/// Returns the parity (x + y + z + t) mod 2: even = 0, odd = 1.
 inline int site_parity(const Coord& x) { return (x[0] + x[1] + x[2] + x[3]) & 1; }
 
 }  // namespace trellis

@@ -1,7 +1,8 @@
 #pragma once
-/// The site order of gauge fields: all sites (both parities) of the sub-lattice in lexicographic blocks, with
-/// a halo of `width` blocks in the directions that ranks split. Steps in the other directions wrap around and
-/// move lanes. A ghost block holds, lane by lane, the true neighbours: local lanes beside received ones.
+/// Gauge fields have this order of sites: all sites (both parities) of the sub-lattice lie in lexicographic
+/// blocks, with a halo of `width` blocks in the directions that ranks split. Steps in the other directions
+/// wrap around and move lanes. A ghost block holds, lane by lane, the true neighbours: local lanes beside
+/// received ones.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -22,26 +23,27 @@ class ExtendedLayout {
   const Coord& lane_extents() const { return split_.lanes_per_direction; }
   int blocks() const { return blocks_; }  ///< with the halo
 
-  /// Returns the block of a sub-lattice coordinate; from -width to sub + width - 1 in split directions.
+  /// Returns the block of a sub-lattice coordinate, which goes from -width to sub + width - 1 in split
+  /// directions.
   int block_of(const Coord& sub) const;
-  int block_at(const Coord& local) const;  ///< block of an inner site
+  int block_at(const Coord& local) const;  ///< the block of an inner site
   int lane_at(const Coord& local) const;
   Coord lane_coord(int lane) const { return site_coord(lane, split_.lanes_per_direction); }
   /// Returns the local coordinates of an inner site.
   Coord coord(int block, int lane) const;
 
-  /// Lists the inner blocks: all, and those of one parity.
+  /// List the inner blocks: all, and those of one parity.
   const std::vector<int32_t>& inner() const { return inner_; }
   const std::vector<int32_t>& inner(int parity) const { return inner_of_[parity]; }
 
-  /// Returns [block][leg]: block << 1 | crosses; -1 beyond the halo. Where it crosses, the lanes move by one
-  /// in that direction.
+  /// Returns the table [block][leg]: block << 1 | crosses; -1 beyond the halo. Where it crosses, the lanes
+  /// move by one in that direction.
   const std::vector<int32_t>& neighbours() const { return neighbours_; }
-  /// A displacement of lanes is numbered by the lane that it brings to lane 0. shift(leg): one step.
+  /// Returns the displacement of lanes of one step. It is numbered by the lane that it brings to lane 0.
   int shift(int leg) const { return shift_[leg]; }
-  /// Returns [shift][shift]: their sum.
+  /// Returns the table [shift][shift], which has the sum of both.
   const std::vector<int32_t>& shift_sums() const { return shift_sums_; }
-  /// [shift][16]: lane i of the displaced block is lane permutation[shift][i].
+  /// Returns the table [shift][16]: lane i of the displaced block is lane permutation[shift][i].
   const int32_t* permutations() const { return permutations_->source[0]; }
 
  private:

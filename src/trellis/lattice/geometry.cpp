@@ -108,8 +108,8 @@ Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent)
 }
 
 namespace {
-/// The box of `ranks` processes within the grid that has the least surface to other boxes; zeros if none
-/// fits.
+/// Returns the box of `ranks` processes within the grid that has the least surface to other boxes; zeros if
+/// none fits.
 Coord choose_node_box(const Coord& lattice, const Coord& grid, int ranks) {
   Coord best{0, 0, 0, 0};
   double least = std::numeric_limits<double>::max();

@@ -1,5 +1,6 @@
 #pragma once
-/// The global lattice, how it is cut over ranks, and the maps between site numberings. Pure integer code.
+/// This file has the global lattice, how it is cut over ranks, and the maps between site numberings. The code
+/// computes with integers only.
 #include <string>
 #include <vector>
 
@@ -7,7 +8,8 @@
 
 namespace trellis {
 
-/// How ranks are placed on a four-dimensional grid. By default x runs fastest; any other map may be given.
+/// A process grid says how ranks are placed in four dimensions. By default x runs fastest; any other map may
+/// be given.
 class ProcessGrid {
  public:
   ProcessGrid() : ProcessGrid(Coord{1, 1, 1, 1}) {}
@@ -29,29 +31,30 @@ class ProcessGrid {
   std::vector<int> index_of_;
 };
 
-/// Which local extents a cut may leave: even ones, as gauge fields and quarks need them, or any.
+/// A cut may leave these local extents: even ones, as gauge fields and quarks need them, or any.
 enum class LocalExtents { even, any };
 
-/// Every grid of `ranks` processes with local extents of at least `min_split_extent` in split directions. A
-/// direction with an extent of 1 is not split.
+/// Returns every grid of `ranks` processes with local extents of at least `min_split_extent` in split
+/// directions. A direction with an extent of 1 is not split.
 std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_split_extent = 2,
                                        LocalExtents local = LocalExtents::even);
 
 /// Lists the grids with even local extents, at most twelve of them, for messages.
 std::string legal_grids_in_words(const Coord& lattice, int ranks);
 
-/// The legal grid with even local extents and the least halo surface (ties: later directions are cut first),
-/// of those that leave room for stencils of three links, as HISQ has them, where there are any.
+/// Returns the legal grid with even local extents and the least halo surface (of equal ones, the one that
+/// cuts later directions first). It is one of those that leave room for stencils of three links, as HISQ has
+/// them, where there are any.
 /// Throws BadArgument that lists the legal rank counts when there is none.
 Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent = 2);
 
-/// The grid with ranks of a node side by side: each node has a box of it, of the shape with the least halo
-/// surface between nodes. `nodes` has a number for the node of each rank; ranks run in their own order, x
-/// fastest, where there is one node, or nodes do not have as many ranks each as a box.
+/// Returns the grid with ranks of a node side by side: each node has a box of it, of the shape with the least
+/// halo surface between nodes. `nodes` has a number for the node of each rank; ranks run in their own order,
+/// x fastest, where there is one node, or nodes do not have as many ranks each as a box.
 ProcessGrid group_by_node(const Coord& lattice, const Coord& grid, const std::vector<int>& nodes);
 
-/// One rank's part of the lattice. Local extents may be odd (gauge fields and quarks refuse that:
-/// lattice/split_extent.hpp); parities are those of global coordinates.
+/// A geometry is one rank's part of the lattice. Local extents may be odd (gauge fields and quarks refuse
+/// that: lattice/split_extent.hpp); parities are those of global coordinates.
 class Geometry {
  public:
   /// @pre lattice extents even or 1; the grid divides them; rank in range.
@@ -67,11 +70,11 @@ class Geometry {
   int64_t volume() const { return product(lattice_); }
   int64_t local_volume() const { return product(local_); }
   bool is_split(int mu) const { return grid_.extents()[mu] > 1; }
-  /// Rank of the neighbour in direction mu, step = +1 or -1 (itself where mu is not split).
+  /// Returns the rank of the neighbour in direction mu, step = +1 or -1 (itself where mu is not split).
   int neighbour_rank(int mu, int step) const;
   /// Returns the rank of the process `steps` further on in each direction, modulo the grid.
   int rank_at(const Coord& steps) const;
-  /// True when the neighbour in direction mu, step, lies across the global boundary.
+  /// Returns true when the neighbour in direction mu, step, lies across the global boundary.
   bool at_boundary(int mu, int step) const;
   bool owns(const Coord& global) const;
   Coord to_local(const Coord& global) const;

@@ -1,6 +1,6 @@
 #pragma once
-/// The global index of every site of a layout, block by block and lane by lane: what random numbers are keyed
-/// with.
+/// Every site of a layout has a global index, here block by block and lane by lane. Random numbers are keyed
+/// with it.
 #include <cstdint>
 #include <vector>
 
@@ -9,9 +9,9 @@
 
 namespace trellis {
 
-/// Returns [block][lane]; ghost blocks hold 0.
+/// Returns the indices [block][lane]; ghost blocks hold 0.
 std::vector<int64_t> global_sites(const ExtendedLayout& layout);
-/// Returns [block][lane] of one parity.
+/// Returns the indices [block][lane] of one parity.
 std::vector<int64_t> global_sites(const SiteLayout& layout, int parity);
 
 }  // namespace trellis

@@ -1,7 +1,8 @@
 #pragma once
-/// What the ranks of a lattice send each other so that every rank has its ghosts: lists of sites, which know
-/// neither what a site holds nor how messages travel. All ranks cut alike make their lists in the same order,
-/// so that a list of what one sends and the list of what the other receives match without a word.
+/// A plan says what the ranks of a lattice send each other so that every rank has its ghosts: it has lists of
+/// sites, which know neither what a site holds nor how messages travel. All ranks cut alike make their lists
+/// in the same order, so that a list of what one sends and the list of what the other receives match without
+/// a word.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -19,14 +20,16 @@ struct HaloPlace {
 };
 
 struct HaloPlan {
-  /// Messages to and from one other rank: places of what is sent, and of the ghosts that are received.
+  /// A peer is one other rank with its messages to and fro: they have the places of what is sent, and of the
+  /// ghosts that are received.
   struct Peer {
     std::vector<int32_t> sends, receives;
-    /// Sites of the message each way: where a field has sites of one parity only, one way may have more.
+    /// Returns the sites of the longer message: where a field has sites of one parity only, one way may have
+    /// more.
     int64_t longer_way() const { return int64_t(std::max(sends.size(), receives.size())); }
   };
-  std::map<int, Peer> peers;  ///< by rank
-  /// They are ghosts whose sites lie on this rank: on a short grid, or in another lane.
+  std::map<int, Peer> peers;  ///< the key is the rank
+  /// These ghosts have their sites on this rank: on a short grid, or in another lane.
   std::vector<int32_t> own_sites, own_ghosts;
 };
 
@@ -35,9 +38,10 @@ class HaloPlanBuilder {
  public:
   explicit HaloPlanBuilder(const Geometry& geometry) : geometry_{geometry} {}
 
-  /// The ghost at local coordinates x, which may lie beyond this rank in any direction that ranks split; its
-  /// place, or -1 where this rank wants no such ghost. site_place(y): the place of this rank's site y, or -1
-  /// where others want no such ghost. Every rank goes through the same x in the same order.
+  /// Adds the ghost at local coordinates x, which may lie beyond this rank in any direction that ranks split.
+  /// It has the given place, or -1 where this rank wants no such ghost. site_place(y) is the place of this
+  /// rank's site y, or -1 where others want no such ghost. Every rank goes through the same x in the same
+  /// order.
   template <class SitePlace>
   void add(const Coord& x, int32_t ghost_place, const SitePlace& site_place) {
     const Steps steps = steps_to(x);
@@ -54,8 +58,8 @@ class HaloPlanBuilder {
   HaloPlan take() { return std::move(plan_); }
 
  private:
-  /// The owner of the site at x and whether this rank receives it; the rank for which this one is that
-  /// owner, and whether this one sends it; the site's coordinates on its owner.
+  /// The members are the owner of the site at x and whether this rank receives it, the rank for which this
+  /// one is that owner and whether this one sends it, and the site's coordinates on its owner.
   struct Steps {
     int from, to;
     bool receives, sends;

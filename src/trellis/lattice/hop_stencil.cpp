@@ -52,7 +52,7 @@ void HopStencil::build(int parity) {
   std::vector<int32_t> receivers[legs];
   for (int block = 0; block < layout.blocks(); ++block) {
     bool is_border = false;
-    const Coord x = layout.coord({parity, block, 0});  // lane 0: coordinates within the sub-lattice
+    const Coord x = layout.coord({parity, block, 0});  // lane 0 has the coordinates within the sub-lattice
     for (int leg = 0; leg < legs; ++leg) {
       const int mu = leg / 2, target = x[mu] + step_of(leg, distance_);
       const int moves = std::abs(floor_divide(target, sub[mu]));
@@ -73,8 +73,8 @@ void HopStencil::build(int parity) {
   for (int leg = 0; leg < legs; ++leg) build_face(parity, leg, receivers[leg]);
 }
 
-/// Every rank has the same local lattice: the sites that this rank lacks are, in the same order, the ones
-/// that the neighbour behind lacks of this rank.
+/// Builds one face. Every rank has the same local lattice: the sites that this rank lacks are, in the same
+/// order, the ones that the neighbour behind lacks of this rank.
 void HopStencil::build_face(int parity, int leg, const std::vector<int32_t>& blocks) {
   const SiteLayout& layout = *layout_;
   const int mu = leg / 2, extent = layout.geometry().local()[mu], W = layout.lanes();

@@ -1,7 +1,7 @@
 #pragma once
-/// Neighbours at a distance of one or three sites in the even-odd order, and what of them other ranks send.
-/// A ghost block holds, lane by lane, the true neighbours of one block across the face of the rank: lanes of
-/// this rank beside received ones.
+/// The stencil has the neighbours at a distance of one or three sites in the even-odd order, and says which
+/// of them other ranks send. A ghost block holds, lane by lane, the true neighbours of one block across the
+/// face of the rank: lanes of this rank beside received ones.
 #include <memory>
 
 #include "trellis/lattice/site_layout.hpp"
@@ -10,7 +10,8 @@ namespace trellis {
 
 class HopStencil {
  public:
-  /// Table entries: index << 3 | moves << 1 | is_ghost. moves: how many sub-lattices the lanes move (0..2).
+  /// Table entries are index << 3 | moves << 1 | is_ghost, where moves says over how many sub-lattices the
+  /// lanes move (0..2).
   static constexpr int ghost_bit = 1, moves_shift = 1, index_shift = 3, largest_move = 2;
 
   /// @pre distance 1 or 3; local extents of directions that ranks split >= distance + 1 (3: at least 4), and
@@ -21,22 +22,23 @@ class HopStencil {
   const SiteLayout& layout() const { return *layout_; }
   int distance() const { return distance_; }
 
-  /// Returns [block][leg] for blocks of the given parity.
+  /// Returns the table [block][leg] for blocks of the given parity.
   const std::vector<int32_t>& table(int parity) const { return table_[parity]; }
-  /// [leg][moves - 1][16]: lane i of a moved block is lane permutation[i]; 64-byte aligned.
+  /// Returns the table [leg][moves - 1][16]: lane i of a moved block is lane permutation[i]; it is 64-byte
+  /// aligned.
   const int32_t* permutations() const { return permutations_->source[0][0]; }
   /// List blocks without and with a ghost among their neighbours.
   const std::vector<int32_t>& inner(int parity) const { return inner_[parity]; }
   const std::vector<int32_t>& border(int parity) const { return border_[parity]; }
 
-  /// Where a lane of a source block goes: position in the message (>= 0), or ~(ghost * lanes + lane) on this
-  /// rank.
+  /// A delivery says where a lane of a source block goes: to a position in the message (>= 0), or to ~(ghost
+  /// * lanes + lane) on this rank.
   struct Delivery {
     int32_t lane, to;
   };
-  /// The ghosts of one leg of the blocks of one parity. Blocks `sources` (of the other parity) are computed
-  /// whole; deliveries first[i]..first[i+1]-1 are theirs. Position k of the received message goes to lane
-  /// arrivals[k] % lanes of ghost block arrivals[k] / lanes.
+  /// A face has the ghosts of one leg of the blocks of one parity. Blocks `sources` (of the other parity) are
+  /// computed whole; deliveries first[i]..first[i+1]-1 are theirs. Position k of the received message goes to
+  /// lane arrivals[k] % lanes of ghost block arrivals[k] / lanes.
   struct Face {
     int ghosts = 0;
     std::vector<int32_t> sources, first, arrivals;

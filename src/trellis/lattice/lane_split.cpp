@@ -10,15 +10,15 @@ namespace {
 /// Halves of what is shorter than this would have their edges at every second site.
 constexpr int shortest_long_extent = 8;
 
-/// What makes a direction that is `sub` sites long a better one to split in two: a smaller number. Time
-/// slices are what neighbours in t are apart in memory: that they have few blocks is worth more than short
+/// Ranks a direction that is `sub` sites long: the one with the smaller number is better to split in two.
+/// Neighbours in t are a time slice apart in memory: that slices have few blocks is worth more than short
 /// edges (5 to 15 % of hops beyond the L2).
 std::array<int, 4> rank_of(const Geometry& geometry, int mu, int sub) {
   const bool is_long_in_space = mu < 3 && sub >= shortest_long_extent;
   return {geometry.is_split(mu) ? 1 : 0, is_long_in_space ? 0 : 1, -sub, mu};
 }
 
-/// Splits one direction after the other in two, the best first; false when the lattice is too short.
+/// Splits one direction after the other in two, the best first; returns false when the lattice is too short.
 bool split_into(const Geometry& geometry, int lanes, LaneSplit& result) {
   result = LaneSplit{};
   Coord& s = result.lanes_per_direction;

@@ -1,6 +1,6 @@
 #pragma once
-/// Virtual nodes: the local lattice is split into `lanes` equal sub-lattices, and one block holds the same
-/// sub-lattice coordinate of all of them, lane by lane.
+/// Lanes are virtual nodes: the local lattice is split into `lanes` equal sub-lattices, and one block holds
+/// the same sub-lattice coordinate of all of them, lane by lane.
 #include "trellis/lattice/geometry.hpp"
 
 namespace trellis {
@@ -10,8 +10,8 @@ struct LaneSplit {
   int lanes() const { return int(product(lanes_per_direction)); }
 };
 
-/// The best split of the local lattice into `lanes` parts, or into fewer where it does not divide:
-/// sub-lattice extents stay even (a block then has one parity). Directions that ranks do not split are taken
+/// Returns the best split of the local lattice into `lanes` parts, or into fewer where it does not divide.
+/// Sub-lattice extents stay even (a block then has one parity). Directions that ranks do not split are taken
 /// first, then long ones of space before t, then the longest. Allowed lane counts are 1, 4, 8 and 16.
 LaneSplit choose_lane_split(const Geometry& geometry, int lanes);
 

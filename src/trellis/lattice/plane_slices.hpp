@@ -1,7 +1,8 @@
 #pragma once
-/// The blocks of an extended layout in two-dimensional slices: what loops of links in one plane (mu, nu) need
-/// of each other lies in one slice, which is small enough for a cache. Where ranks split a direction of the
-/// plane the slice begins `before` sites ahead of the inner ones and ends `after` sites behind them.
+/// The blocks of an extended layout lie in two-dimensional slices. Loops of links in one plane (mu, nu) find
+/// all that they need of each other in one slice, which is small enough for a cache. Where ranks split a
+/// direction of the plane the slice begins `before` sites ahead of the inner ones and ends `after` sites
+/// behind them.
 #include <cstdint>
 #include <vector>
 

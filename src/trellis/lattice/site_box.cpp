@@ -41,7 +41,7 @@ SiteBox box_of_rank(const Coord& lattice, const ProcessGrid& grid, int rank) {
 
 std::vector<CommonBox> common_boxes(const SiteBox& box, const Coord& lattice, const ProcessGrid& grid) {
   const Coord local = local_extents(lattice, grid);
-  SiteBox places;  // on the grid, of the ranks that meet the box
+  SiteBox places;  // these are the places on the grid of the ranks that meet the box
   for (int mu = 0; mu < Nd; ++mu) {
     TRELLIS_REQUIRE(
         box.origin[mu] >= 0 && box.extents[mu] >= 1 && box.origin[mu] + box.extents[mu] <= lattice[mu],

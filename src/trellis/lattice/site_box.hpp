@@ -13,17 +13,18 @@ struct SiteBox {
   bool operator==(const SiteBox&) const = default;
 };
 
-/// The sites of a rank of a grid. Extents may be odd, 1 included.
-/// BadArgument: the grid does not divide the lattice, or has no such rank.
+/// Returns the sites of a rank of a grid. Extents may be odd, 1 included. Throws BadArgument where the grid
+/// does not divide the lattice, or has no such rank.
 SiteBox box_of_rank(const Coord& lattice, const ProcessGrid& grid, int rank);
 
-/// What a box has in common with that of one rank of a grid.
+/// This is what a box has in common with that of one rank of a grid.
 struct CommonBox {
   int rank;
   SiteBox box;
 };
-/// The parts of a box that ranks of a grid have, in the order of their coordinates on the grid; each site is
-/// in one of them. BadArgument: the grid does not divide the lattice. @pre the box is inside the lattice
+/// Returns the parts of a box that ranks of a grid have, in the order of their coordinates on the grid; each
+/// site is in one of them. Throws BadArgument where the grid does not divide the lattice. @pre the box is
+/// inside the lattice
 std::vector<CommonBox> common_boxes(const SiteBox& box, const Coord& lattice, const ProcessGrid& grid);
 
 /// Calls f(site) for the first site of each row in x of a box, in lexicographic order.

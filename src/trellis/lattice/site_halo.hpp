@@ -1,6 +1,6 @@
 #pragma once
-/// Ghost sites of an even-odd layout by their coordinates: what lies around this rank's sites, in steps of
-/// the lattice. Whoever reads neighbours asks here and needs to know neither ranks nor messages.
+/// Ghost sites of an even-odd layout are found by their coordinates: they lie around this rank's sites, in
+/// steps of the lattice. Whoever reads neighbours asks here and needs to know neither ranks nor messages.
 #include <memory>
 
 #include "trellis/lattice/halo_plan.hpp"
@@ -8,7 +8,7 @@
 
 namespace trellis {
 
-/// How far a halo reaches, and whether it has the sites that lie beyond more than one face.
+/// The shape says how far a halo reaches, and whether it has the sites that lie beyond more than one face.
 struct HaloShape {
   int width = 1;
   bool corners = false;
@@ -17,7 +17,8 @@ struct HaloShape {
 class SiteHalo {
  public:
   /// Ghosts lie beyond the faces where ranks split the lattice, and beyond walls; a direction that is not
-  /// split leads back to this rank. parity: ghosts of one parity only, for fields of that one; -1: both.
+  /// split leads back to this rank. A parity other than -1 takes ghosts of that one only, for fields of it;
+  /// -1 takes both.
   /// @pre width 1, 2 or 3
   SiteHalo(SiteLayoutPtr layout, HaloShape shape, int parity = -1);
 
@@ -30,18 +31,18 @@ class SiteHalo {
   const Coord& coord(int ghost) const { return coords_[size_t(ghost)]; }
 
   enum class Kind { inner, ghost, none };
-  /// A site of this rank; a ghost, which is zero where it is a wall; or none, beyond an open edge.
+  /// This is a site of this rank, or a ghost, which is zero where it is a wall, or none, beyond an open edge.
   struct Site {
     Kind kind = Kind::none;
-    SitePosition at{0, 0, 0};  ///< of an inner site
-    int ghost = -1;            ///< its number
+    SitePosition at{0, 0, 0};  ///< the position of an inner site
+    int ghost = -1;            ///< the number of a ghost
   };
-  /// The site at local coordinates. Throws BadArgument for those that the halo does not reach.
+  /// Returns the site at local coordinates. Throws BadArgument for those that the halo does not reach.
   Site find(Coord local) const;
 
-  /// For kernels: [block][lane] of one parity, what lies at a displacement, as place << 1 | is_ghost, or -1
-  /// where there is nothing; place = block * lanes + lane of the other (or same) parity's array, or of the
-  /// ghosts, which lie in blocks as the field's sites do.
+  /// Returns, for kernels, a table [block][lane] of one parity. An entry says what lies at a displacement, as
+  /// place << 1 | is_ghost, or -1 where there is nothing; place = block * lanes + lane of the other (or same)
+  /// parity's array, or of the ghosts, which lie in blocks as the field's sites do.
   std::vector<int32_t> neighbours(int parity, const Coord& displacement) const;
 
   const HaloPlan& plan() const { return plan_; }
@@ -55,7 +56,7 @@ class SiteHalo {
   HaloShape shape_;
   int parity_;
   Coord halo_, extended_;
-  std::vector<int32_t> numbers_;  ///< in the box with the halo: of the ghost there, or -1
+  std::vector<int32_t> numbers_;  ///< each place in the box with the halo has the number of the ghost there, or -1
   std::vector<Coord> coords_;
   HaloPlan plan_;
 };

@@ -20,7 +20,8 @@ SiteLayout::SiteLayout(const Geometry& geometry, int lanes)
   for (int parity = 0; parity < 2; ++parity) build_neighbours(parity);
 }
 
-/// Sites 2 k and 2 k + 1 of the lexicographic order are of different parity, whichever extents are odd.
+/// Returns the block: sites 2 k and 2 k + 1 of the lexicographic order are of different parity, whichever
+/// extents are odd.
 int SiteLayout::block_of(const Coord& sub) const { return int(site_index(sub, sub_) / 2); }
 
 Coord SiteLayout::sub_coord(int parity, int block) const {

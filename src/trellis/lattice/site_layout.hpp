@@ -9,18 +9,18 @@
 
 namespace trellis {
 
-/// Even-odd position of a site; the parity is that of its global coordinates.
+/// This is the even-odd position of a site; the parity is that of its global coordinates.
 struct SitePosition {
   int parity, block, lane;
 };
 
-/// Legs of a nearest-neighbour stencil: leg = 2 mu for x+mu, 2 mu + 1 for x-mu.
+/// A leg of a nearest-neighbour stencil leads to x+mu (leg = 2 mu) or to x-mu (leg = 2 mu + 1).
 inline constexpr int legs = 2 * Nd;
 inline int leg_of(int mu, int step) { return 2 * mu + (step > 0 ? 0 : 1); }
 
 class SiteLayout {
  public:
-  /// Neighbour table entries: block index << 2 | is_ghost << 1 | crosses.
+  /// Neighbour table entries are block index << 2 | is_ghost << 1 | crosses.
   static constexpr int crosses_bit = 1, ghost_bit = 2, index_shift = 2;
 
   SiteLayout(const Geometry& geometry, int lanes);
@@ -29,24 +29,26 @@ class SiteLayout {
   int lanes() const { return lanes_; }
   const Coord& lane_extents() const { return split_.lanes_per_direction; }
   const Coord& sub_extents() const { return sub_; }
-  /// Blocks of a parity. They differ where all local extents are odd; blocks(): the larger number.
+  /// Counts the blocks of a parity. The counts differ where all local extents are odd; blocks() is the larger
+  /// one.
   int blocks(int parity) const { return blocks_of_[parity]; }
   int blocks() const { return blocks_of_[0] > blocks_of_[1] ? blocks_of_[0] : blocks_of_[1]; }
 
   SitePosition position(const Coord& local) const;
   Coord coord(const SitePosition& at) const;  ///< local coordinates
 
-  /// [block][leg], for blocks of the given parity; -1 where the lattice has an extent of 1.
+  /// Returns the table [block][leg], for blocks of the given parity; -1 where the lattice has an extent of 1.
   const std::vector<int32_t>& neighbours(int parity) const { return neighbours_[parity]; }
   /// Lane i of a neighbour across the edge of the sub-lattice is lane permutation(leg)[i] of the block.
   const int32_t* permutation(int leg) const { return permutation_[leg].source; }
   bool permutes(int leg) const { return split_.lanes_per_direction[leg / 2] > 1; }
-  /// Lane i of a crossing neighbour lies beyond the local lattice (on the next rank, or around the torus).
+  /// Returns whether lane i of a crossing neighbour lies beyond the local lattice (on the next rank, or
+  /// around the torus).
   bool leaves_rank(int leg, int lane) const;
   Coord lane_coord(int lane) const { return site_coord(lane, split_.lanes_per_direction); }
 
-  /// Blocks of the given parity that touch the face of a leg (x_mu = last for +mu, 0 for -mu), in the order
-  /// of their transverse coordinates. Ghost block i of the leg belongs to face block i.
+  /// Lists the blocks of the given parity that touch the face of a leg (x_mu = last for +mu, 0 for -mu), in
+  /// the order of their transverse coordinates. Ghost block i of the leg belongs to face block i.
   const std::vector<int32_t>& face(int parity, int leg) const { return faces_[parity][leg]; }
   /// List blocks without and with a neighbour on another rank.
   const std::vector<int32_t>& inner(int parity) const { return inner_[parity]; }

@@ -5,7 +5,7 @@
 namespace trellis {
 
 namespace {
-/// "grids of 8 ranks that have: 1x1x2x4, 1x1x4x2", or the rank counts for which there is one.
+/// Returns "grids of 8 ranks that have: 1x1x2x4, 1x1x4x2", or the rank counts for which there is one.
 std::string legal_choices(const Coord& lattice, int ranks, int least) {
   std::string grids;
   for (const Coord& grid : legal_process_grids(lattice, ranks, least))

@@ -11,8 +11,8 @@ struct Column {
   int y, z;
 };
 
-/// Faces of a column through which neighbours come again, per row of it; 2 are the times before and after
-/// where there are no columns.
+/// Returns the faces of a column through which neighbours come again, per row of it; 2 are the times before
+/// and after where there are no columns.
 double faces_per_row(const Column& c, const Coord& sub) {
   return (c.y < sub[1] ? 2.0 / c.y : 0.0) + (c.z < sub[2] ? 2.0 / c.z : 0.0);
 }
@@ -24,7 +24,7 @@ Column best_column(const Coord& sub, int rows) {
   for (int y = 1; y <= std::min(rows, sub[1]); ++y) {
     const Column c{y, std::min(rows / y, sub[2])};
     const double faces = faces_per_row(c, sub);
-    if (faces < faces_of_time && faces <= fewest) {  // of equal ones the last, with longer pieces
+    if (faces < faces_of_time && faces <= fewest) {  // the last of equal ones is taken, with longer pieces
       best = c;
       fewest = faces;
     }

@@ -1,12 +1,12 @@
 #pragma once
-/// Links of 8 reals: a traceless hermitian matrix q with U = exp(i r q), r = eight_real_range. Stored are
-/// q_00, q_11, and re, im of q_01, q_02, q_12, all within [-1, 1]: eigenphases of U that add up to 0 lie
-/// within 4 pi / 3. Unlike forms that divide by parts of a row this one has no singular links: an error e of
-/// q is an error of at most r e of U. Measured on links with Haar's measure, largest error of a component:
-/// double 6e-15, float 7e-7, 16 bit 1.3e-4.
+/// A link of 8 reals is a traceless hermitian matrix q with U = exp(i r q), r = eight_real_range. The reals
+/// q_00, q_11, and re, im of q_01, q_02, q_12 are stored, all within [-1, 1]: eigenphases of U that add up to
+/// 0 lie within 4 pi / 3. Unlike forms that divide by parts of a row this one has no singular links: an error
+/// e of q is an error of at most r e of U. Measured on links with Haar's measure, the largest error of a
+/// component is 6e-15 in double, 7e-7 in float and 1.3e-4 in 16 bit.
 ///
-/// The exponential is f0 + f1 Q + f2 Q^2, Horner's rule for the series with Q^3 = c1 Q + c0, c1 = tr Q^2 / 2,
-/// c0 = det Q. About 300 flop a link (float: 230), which are not counted as the operator's.
+/// The exponential is f0 + f1 Q + f2 Q^2, by Horner's rule for the series with Q^3 = c1 Q + c0, c1 = tr Q^2 /
+/// 2, c0 = det Q. It takes about 300 flop a link (float: 230), which are not counted as the operator's.
 #include "trellis/view/integer_products.hpp"
 
 namespace trellis {
@@ -21,13 +21,13 @@ TRELLIS_SITE_FN void write_eight_reals(const ColorMatrix<double>& Q, double* out
 }
 
 namespace detail {
-/// Terms of the series: |Q|^n / n! at |Q| = 4 pi / 3 is below 1e-16 (double), 1e-8 (float).
+/// The series has so many terms: |Q|^n / n! at |Q| = 4 pi / 3 is below 1e-16 (double), 1e-8 (float).
 template <class Scalar>
 inline constexpr int eight_real_terms = sizeof(Scalar) == 8 ? 33 : 23;
 
 constexpr double inverse_factorial(int n) { return n < 2 ? 1.0 : inverse_factorial(n - 1) / n; }
 
-/// f0, f1, f2 of exp(iQ)
+/// This computes f0, f1, f2 of exp(iQ).
 template <class R, class Scalar>
 struct ExponentialSeries {
   Complex<R> f0, f1, f2;
@@ -115,7 +115,7 @@ class LinkRows<Array, 8> {
     array.template load<Access::constant>(block, mu, q.r);
     return q;
   }
-  /// z - third q
+  /// Returns z - third q.
   TRELLIS_SITE_FN static Complex<Real> offdiagonal(const Real& third, const Complex<Real>& q,
                                                    const Complex<Real>& z) {
     return {fnma(third, q.re, z.re), fnma(third, q.im, z.im)};

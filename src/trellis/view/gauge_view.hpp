@@ -1,12 +1,12 @@
 #pragma once
-/// Links of all sites with free movement: a Position steps in any direction, and links are loaded where it
-/// stands, with lanes moved as the steps demand.
+/// Links of all sites are reached with free movement: a Position steps in any direction, and links are loaded
+/// where it stands, with lanes moved as the steps demand.
 #include "trellis/view/ask_ahead.hpp"
 #include "trellis/view/structured.hpp"
 
 namespace trellis {
 
-/// Where a kernel stands: a block, and the displacement of its lanes (0: none).
+/// A position is where a kernel stands: a block, and the displacement of its lanes (0: none).
 struct Position {
   int block;
   int shift;

@@ -1,11 +1,12 @@
 #pragma once
-/// Links of hops of colour vectors, read row by row.
+/// Hops of colour vectors read their links row by row.
 #include "trellis/view/ask_ahead.hpp"
 #include "trellis/view/integer_products.hpp"
 
 namespace trellis {
 
-/// A U(3) link of 14 reals, row by row: two rows, and the determinant d; the third row is d conj(a x b).
+/// A U(3) link of 14 reals is read row by row: two rows, and the determinant d, are stored; the third row is
+/// d conj(a x b).
 template <class Array>
 class UnitaryRows {
  public:
@@ -35,7 +36,7 @@ class UnitaryRows {
   ColorRow<Real> first_, second_;
 };
 
-/// Links of N = 18, 12 (SU(3)) or 14 (U(3)) reals as rows.
+/// This view gives links of N = 18, 12 (SU(3)) or 14 (U(3)) reals as rows.
 template <class Layout, class Storage, int N>
 class HopLinkView {
  public:
@@ -55,7 +56,7 @@ class HopLinkView {
  private:
   Array array_;
 };
-/// It has no links, for hops without a second distance.
+/// This view has no links, for hops without a second distance.
 template <class Layout, class Storage>
 class HopLinkView<Layout, Storage, 0> {
  public:
@@ -63,9 +64,9 @@ class HopLinkView<Layout, Storage, 0> {
   explicit HopLinkView(const RawField&) {}
 };
 
-/// The links of all legs of a hop over one distance d. They ask for what lies `blocks_ahead` blocks further
-/// on where the field at x says so: one flag and a constant, for a number that is known at run time only
-/// takes registers that the products need.
+/// These are the links of all legs of a hop over one distance d. They ask for what lies `blocks_ahead` blocks
+/// further on where the field at x says so: one flag and a constant, for a number that is known at run time
+/// only takes registers that the products need.
 template <class Layout, class Storage, int N>
 class HopLegLinks {
  public:
@@ -79,14 +80,14 @@ class HopLegLinks {
   HopLegLinks(const RawField& here, const RawField& there)
       : here_{here}, there_{there}, lie_beside_{here.slots == 8}, asks_ahead_{here.blocks_ahead != 0} {}
 
-  /// V_mu(x)
+  /// Returns V_mu(x).
   TRELLIS_SITE_FN auto forward(int block, int mu) const { return rows(here_, block, mu); }
-  /// V_mu(x - d mu), which lies in the block behind, or beside the links of this one.
+  /// Returns V_mu(x - d mu), which lies in the block behind, or beside the links of this one.
   TRELLIS_SITE_FN auto backward(int block, int behind, int mu) const {
     const Links& links = lie_beside() ? here_ : there_;
     return rows(links, lie_beside() ? block : behind, lie_beside() ? 4 + mu : mu);
   }
-  /// True where links that lead to x lie beside its own.
+  /// Returns true where links that lead to x lie beside its own.
   TRELLIS_SITE_FN bool lie_beside() const { return !Links::Array::is_gpu && lie_beside_; }
 
  private:

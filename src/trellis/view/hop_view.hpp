@@ -1,5 +1,5 @@
 #pragma once
-/// What hopping kernels of colour vectors see of the lattice: neighbours at a distance (lattice/hop_stencil)
+/// Hopping kernels of colour vectors see this of the lattice: neighbours at a distance (lattice/hop_stencil)
 /// and a phase for every leg.
 #include "trellis/algebra/complex.hpp"
 #include "trellis/algebra/lane_functions.hpp"
@@ -14,8 +14,8 @@ struct RawHopStencil {
 };
 
 struct HopNeighbour {
-  int index;  ///< block of the neighbour, or of the ghost
-  int moves;  ///< sub-lattices over which its lanes move
+  int index;  ///< the block of the neighbour, or of the ghost
+  int moves;  ///< its lanes move over so many sub-lattices
   bool is_plain, is_ghost;
 };
 
@@ -46,8 +46,8 @@ class HopStencilView {
   RawHopStencil raw_;
 };
 
-/// Factors of the legs of a hop. Few of them differ, so that each leg has the number of a row, and a row has
-/// a complex number for each lane.
+/// These are the factors of the legs of a hop. Few of them differ, so that each leg has the number of a row,
+/// and a row has a complex number for each lane.
 struct RawPhases {
   const int32_t* index = nullptr;  ///< [block][leg]
   const void* rows = nullptr;      ///< [row][re, im][lane], scalars of the arithmetic

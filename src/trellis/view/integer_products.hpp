@@ -1,8 +1,8 @@
 #pragma once
-/// Links times colour vectors in 16-bit fixed point: sums of products of the stored integers, exact in 32
-/// bits (algebra/fixed_point.hpp), become floats once they are complete. 18 pair products and 6 conversions
-/// for a matrix and a vector, where floats take 36 multiplications and 24 conversions; and since integers do
-/// not round, all layouts agree however they add them.
+/// Links are multiplied with colour vectors in 16-bit fixed point: sums of products of the stored integers,
+/// exact in 32 bits (algebra/fixed_point.hpp), become floats once they are complete. A matrix and a vector
+/// take 18 pair products and 6 conversions, where floats take 36 multiplications and 24 conversions; and
+/// since integers do not round, all layouts agree however they add them.
 #include "trellis/view/structured.hpp"
 
 namespace trellis {
@@ -13,13 +13,13 @@ struct ColorPairs {
   Pair c[Nc];
 };
 
-/// A complex number as two sums of products.
+/// This is a complex number as two sums of products.
 template <class Pair>
 struct ComplexSum {
   Pair re, im;
 };
 
-/// A complex sum of products of link components as a multiple of 1/32768, to the nearest. `sum` holds
+/// Returns a complex sum of products of link components as a multiple of 1/32768, to the nearest. `sum` holds
 /// rounding_term already.
 inline constexpr int32_t rounding_term = 1 << 14;
 template <class Pair>
@@ -27,7 +27,7 @@ TRELLIS_SITE_FN Pair link_pair(const ComplexSum<Pair>& sum) {
   return pack_saturated(shift_right(sum.re, 15), shift_right(sum.im, 15));
 }
 
-/// conj(a x b), rounded.
+/// Returns conj(a x b), rounded.
 template <class Pair>
 TRELLIS_SITE_FN ColorPairs<Pair> third_row(const ColorPairs<Pair>& a, const ColorPairs<Pair>& b) {
   ColorPairs<Pair> conjugate, swapped, r;
@@ -45,7 +45,7 @@ TRELLIS_SITE_FN ColorPairs<Pair> third_row(const ColorPairs<Pair>& a, const Colo
   return r;
 }
 
-/// It gives the rows of a link of N reals in fixed point, as multiples of 1/32768 of its scale.
+/// This class gives the rows of a link of N reals in fixed point, as multiples of 1/32768 of its scale.
 template <class Array, int N>
 class IntegerRows {
  public:
@@ -70,7 +70,7 @@ class IntegerRows {
     }
     return third;
   }
-  /// What products with rows are to be multiplied with, beside the unit of the vector.
+  /// Returns the number with which products with rows are to be multiplied, beside the unit of the vector.
   TRELLIS_SITE_FN Real unit() const {
     if constexpr (N == 18)
       return array_.load_unit(block_, mu_);
@@ -86,11 +86,11 @@ class IntegerRows {
   }
   const Array& array_;
   int block_, mu_;
-  ColorPairs<Pair> first_, second_;  // used for 12 and 14 reals only
+  ColorPairs<Pair> first_, second_;  // they are used for 12 and 14 reals only
 };
 
-/// Vectors v as the products with a link take them: U v needs conj(v) and (im, re), U^dagger v needs v and
-/// (im, -re).
+/// Vectors v have these forms for the products with a link: U v needs conj(v) and (im, re), U^dagger v needs
+/// v and (im, -re).
 template <class Pair>
 struct ProductForms {
   Pair re, im;
@@ -114,7 +114,7 @@ TRELLIS_SITE_FN ComplexSum<Pair> row_product(const ColorPairs<Pair>& row, const 
   return sum;
 }
 
-/// All components of U^dagger v += conj(row j) v_j; = for j = 0.
+/// Adds row j to all components of U^dagger v: += conj(row j) v_j, and = for j = 0.
 template <int j, class Pair>
 TRELLIS_SITE_FN void add_row_dagger(ComplexSum<Pair> (&sum)[Nc], const ColorPairs<Pair>& row,
                                     const ProductForms<Pair>& v) {
@@ -132,7 +132,7 @@ TRELLIS_SITE_FN Complex<Real> to_complex(const Real& unit, const ComplexSum<Pair
           unit * integer_to_float(sum.im, static_cast<Real*>(nullptr))};
 }
 
-/// A colour vector as it is stored, and what to multiply it with.
+/// This is a colour vector as it is stored, and the number to multiply it with.
 template <class Real, class Pair>
 struct IntegerVector {
   ColorPairs<Pair> v;
@@ -147,14 +147,14 @@ TRELLIS_SITE_FN auto integer_vector(const ColorVectorView<Layout, Storage>& in, 
   return r;
 }
 
-/// Does the same for a half spinor.
+/// This is the same of a half spinor.
 template <class Real, class Pair>
 struct IntegerHalfSpinor {
   ColorPairs<Pair> s[2];
   Real unit;
 };
 
-/// a + b, a - b and a + i b, a - i b
+/// Returns a + b or a - b; the other one returns a + i b or a - i b.
 template <bool plus, class Pair>
 TRELLIS_SITE_FN Pair combined(const Pair& a, const Pair& b) {
   if constexpr (plus)
@@ -184,7 +184,7 @@ TRELLIS_SITE_FN void project_pairs(Pair (&h)[2], const Pair (&psi)[Ns]) {
     h[1] = combined<plus>(psi[1], psi[3]);
   }
 }
-/// a + sign b and a + i sign b, sign = 1 or -1
+/// Return a + sign b and a + i sign b, sign = 1 or -1.
 TRELLIS_SITE_FN int32_t add_signed_pairs(int32_t a, int32_t sign, int32_t b) {
   return pack_pair(pair_re(a) + sign * pair_re(b), pair_im(a) + sign * pair_im(b));
 }
@@ -209,7 +209,7 @@ TRELLIS_SITE_FN void project_signed_pairs(int32_t (&h)[2], const int32_t (&psi)[
     h[1] = add_signed_pairs(psi[1], sign, psi[3]);
   }
 }
-/// The same of all colours of a site.
+/// Returns the same of all colours of a site.
 template <int mu, class Layout, class Storage>
 TRELLIS_SITE_FN auto projected_signed_integers(const SpinorView<Layout, Storage>& in, int block, int slot,
                                                int32_t sign) {

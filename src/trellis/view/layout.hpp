@@ -1,6 +1,6 @@
 #pragma once
-/// Memory layouts of the backends. A layout says how many sites a kernel computes at once (lanes) and where
-/// real number `component` of a site lies; kernels never see it.
+/// The backends have these memory layouts. A layout says how many sites a kernel computes at once (lanes) and
+/// where real number `component` of a site lies; kernels never see it.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -9,9 +9,9 @@
 
 namespace trellis {
 
-/// CPU: [block][slot][component][lane], or [slot][block]... for the links of hops, whose directions are
-/// streams of their own; a "site" of a kernel is a block of W lattice sites. In 16-bit fixed point components
-/// lie in pairs, [component / 2][lane][component % 2].
+/// The layout of CPUs is [block][slot][component][lane], or [slot][block]... for the links of hops, whose
+/// directions are streams of their own; a "site" of a kernel is a block of W lattice sites. In 16-bit fixed
+/// point components lie in pairs, [component / 2][lane][component % 2].
 template <int W>
 struct CpuLayout {
   static constexpr int lanes = W;
@@ -27,26 +27,26 @@ TRELLIS_SITE_FN size_t cpu_component_offset(int component, int lane, int lanes) 
     return size_t(component) * size_t(lanes) + size_t(lane);
 }
 
-/// GPU: one thread per site, sites in groups of 32 (a warp), 16-byte loads:
-/// [group][slot][component / G][site % 32][component % G], G = 16 / sizeof(real); what is left over of the
+/// The layout of GPUs has one thread per site, sites in groups of 32 (a warp), and 16-byte loads:
+/// [group][slot][component / G][site % 32][component % G], G = 16 / sizeof(real). What is left over of the
 /// components forms narrower vectors, of G / 2, G / 4 ... 1 of them, each where its bit of the number is set.
 struct GpuLayout {
   static constexpr int lanes = 1;
   static constexpr int warp = 32;
 };
 
-/// The GPU layout on a real GPU (GpuLayout itself names its emulation on the host).
+/// This is the GPU layout on a real GPU (GpuLayout itself names its emulation on the host).
 struct CudaLayout : GpuLayout {};
 
 /// One stored element has so many reals (G of the GPU layout).
 template <class Element>
 inline constexpr int gpu_vector_length = 16 / int(sizeof(Element));
 
-/// The components of a site that lie side by side in the GPU layout, which one load or store moves.
+/// These components of a site lie side by side in the GPU layout; one load or store moves them.
 struct GpuVector {
   int first, length;
 };
-/// Returns the vector of a component: 16 bytes of them, or a half, a quarter ... of what is left over.
+/// Returns the vector of a component: it has 16 bytes of them, or a half, a quarter ... of what is left over.
 TRELLIS_SITE_FN constexpr GpuVector gpu_vector_of(int component, int components, int vector_length) {
   int first = components - components % vector_length;
   if (component < first) return {component - component % vector_length, vector_length};

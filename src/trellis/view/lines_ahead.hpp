@@ -1,5 +1,5 @@
 #pragma once
-/// A list of memory that is asked for little by little.
+/// This list has memory that is asked for little by little.
 #include <cstddef>
 
 namespace trellis {
@@ -8,7 +8,8 @@ namespace trellis {
 /// its time to bring them into the second-level cache.
 class LinesAhead {
  public:
-  /// Pieces that find no room in the list are not asked for: the large ones come first.
+  /// Adds a piece of memory. Pieces that find no room in the list are not asked for: the large ones come
+  /// first.
   void add(const void* begin, size_t bytes) {
     if (begin == nullptr || count_ == most) return;
     ranges_[count_].begin = static_cast<const char*>(begin);

@@ -1,6 +1,5 @@
 #pragma once
-/// SU(3) links as fewer reals than the 18 of a 3x3 matrix: what hops keep of a link, on the host and on GPUs
-/// alike.
+/// Hops keep an SU(3) link as fewer reals than the 18 of a 3x3 matrix, on the host and on GPUs alike.
 #include "trellis/algebra/arc_tangent.hpp"
 #include "trellis/view/eight_real_links.hpp"
 
@@ -16,7 +15,7 @@ TRELLIS_SITE_FN double off_diagonal(const ColorMatrix<double>& M) {
   return sum;
 }
 
-/// M <- M R with R = [[c phase, s phase], [-s, c]] in the columns p and q.
+/// Rotates: M <- M R with R = [[c phase, s phase], [-s, c]] in the columns p and q.
 TRELLIS_SITE_FN void rotate_columns(ColorMatrix<double>& M, int p, int q, double c, double s,
                                     const Complex<double>& phase) {
   for (int i = 0; i < Nc; ++i) {
@@ -47,11 +46,11 @@ TRELLIS_SITE_FN ColorMatrix<double> eigenvectors(ColorMatrix<double> H) {
   return Z;
 }
 
-/// Q of U = exp(iQ), traceless and hermitian. The eigenvectors of U are those of Re(e^{-i angle} U), unless
-/// two eigenvalues share their real part: a pair of eigenvalues does so for one of the angles at most.
+/// Returns Q of U = exp(iQ), traceless and hermitian. The eigenvectors of U are those of Re(e^{-i angle} U),
+/// unless two eigenvalues share their real part: a pair of eigenvalues does so for one of the angles at most.
 TRELLIS_SITE_FN ColorMatrix<double> hermitian_logarithm(const ColorMatrix<double>& U) {
   constexpr double turn = 6.2831853071795862;
-  // of the angles 0.3, 1.2, 2.1 and 2.8
+  // These are cosine and sine of the angles 0.3, 1.2, 2.1 and 2.8.
   constexpr double cosine[4] = {0.955336489125606, 0.3623577544766736, -0.5048461045998576,
                                 -0.9422223406686581};
   constexpr double sine[4] = {0.29552020666133955, 0.9320390859672263, 0.8632093666488737,
@@ -97,7 +96,7 @@ TRELLIS_SITE_FN Complex<double> determinant(const ColorMatrix<double>& U) {
 }  // namespace detail
 
 /// Writes the N reals that are kept of a link: 18 (all), 14 (two rows and the determinant), 12 (two rows), or
-/// 8 (view/eight_real_links.hpp). @pre 14: U is unitary, 12 and 8: special unitary, to rounding
+/// 8 (view/eight_real_links.hpp). @pre U is unitary for 14, and special unitary for 12 and 8, to rounding
 template <int N>
 TRELLIS_SITE_FN void write_link_reals(const ColorMatrix<double>& U, double (&out)[N]) {
   static_assert(N == 18 || N == 14 || N == 12 || N == 8);
@@ -117,7 +116,7 @@ TRELLIS_SITE_FN void write_link_reals(const ColorMatrix<double>& U, double (&out
 }
 
 /// Returns the largest squared length of the rows and columns of a link. Divided by that length, a product of
-/// 16-bit integers stays within 32 bits (algebra/fixed_point.hpp). NaN where a number is not finite.
+/// 16-bit integers stays within 32 bits (algebra/fixed_point.hpp). It is NaN where a number is not finite.
 template <class R>
 TRELLIS_SITE_FN R largest_length2(const ColorMatrix<R>& U) {
   R largest(0.0), finite_check(0.0);

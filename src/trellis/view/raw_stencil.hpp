@@ -1,5 +1,5 @@
 #pragma once
-/// Untyped descriptions for launches (see stencil_view.hpp for what the kernels see).
+/// Launches take these untyped descriptions (stencil_view.hpp has what the kernels see).
 #include <cstdint>
 
 #include "trellis/view/site_array.hpp"

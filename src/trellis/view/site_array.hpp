@@ -1,6 +1,6 @@
 #pragma once
-/// SiteArray: the accessor through which kernels read and write N reals per site, whatever the layout and the
-/// storage. Copies of it are passed by value to kernels; it owns nothing.
+/// SiteArray is the accessor through which kernels read and write N reals per site, whatever the layout and
+/// the storage. Copies of it are passed by value to kernels; it owns nothing.
 #include <type_traits>
 
 #include "trellis/algebra/complex.hpp"
@@ -38,11 +38,11 @@ struct RawField {
   void* data = nullptr;
   float* scale = nullptr;  ///< [block][slot][lane], 16-bit fixed point only; null: all scales are 1
   int slots = 1;           ///< right-hand sides, or directions of links
-  /// Of links in the CPU layout, whose directions of space lie beside each other, [block][x, y, z], before
-  /// those of time, [block]; else 0: [block][slot].
+  /// Links in the CPU layout, whose directions of space lie beside each other, [block][x, y, z], before those
+  /// of time, [block], have the number of blocks here; others have 0, for [block][slot].
   int blocks = 0;
   /// Views of links ask, with each link that they take, for the same link of so many blocks further on
-  /// (view/ask_ahead.hpp); 0: they ask for nothing.
+  /// (view/ask_ahead.hpp); with 0 they ask for nothing.
   int blocks_ahead = 0;
 };
 
@@ -56,7 +56,7 @@ class SiteArray {
   static constexpr bool is_half = std::is_same_v<Storage, Half>;
   static constexpr bool rounds = !std::is_same_v<Element, Scalar>;  ///< stored is not what was computed
   static constexpr bool is_gpu = std::is_base_of_v<GpuLayout, Layout>;
-  /// As many reals as links are kept in; others always lie as [block][slot].
+  /// Links are kept in one of these numbers of reals; others always lie as [block][slot].
   static constexpr bool may_be_links = N == 18 || N == 14 || N == 12 || N == 8;
 
   SiteArray() = default;
@@ -72,10 +72,10 @@ class SiteArray {
 
   /// In 16-bit fixed point a full scale is this number.
   static constexpr float full_scale = fixed_point_full_scale(N);
-  /// It holds two stored components of a site (algebra/fixed_point.hpp).
+  /// This type holds two stored components of a site (algebra/fixed_point.hpp).
   using Pair = typename PairOf<Real>::type;
 
-  /// r[i] = component i of the site. Fields that no thread writes while the kernel runs are read with
+  /// Loads r[i] = component i of the site. Fields that no thread writes while the kernel runs are read with
   /// Access::constant, which GPUs are free to reorder.
   template <Access access = Access::in_place>
   TRELLIS_SITE_FN void load(int block, int slot, Real (&r)[N]) const {
@@ -95,7 +95,7 @@ class SiteArray {
     }
   }
 
-  /// The same without the site's scale: load() is load_unit() times this.
+  /// Loads the same without the site's scale: load() is load_unit() times this.
   template <Access access = Access::in_place>
   TRELLIS_SITE_FN void load_stored(int block, int slot, Real (&r)[N]) const {
     if constexpr (is_half && is_gpu) {
@@ -117,7 +117,8 @@ class SiteArray {
     }
   }
 
-  /// What load() multiplies stored numbers with (16-bit fixed point), for reads of single components.
+  /// Returns the number with which load() multiplies stored numbers (16-bit fixed point), for reads of single
+  /// components.
   TRELLIS_SITE_FN Real load_unit(int block, int slot) const {
     if constexpr (is_half)
       return scale_of(block, slot) * Real(1.0f / full_scale);
@@ -138,7 +139,7 @@ class SiteArray {
       return load_real<Real>(origin(block, slot) + offset(block, i));
     }
   }
-  /// The same where i is known at run time only: GPUs load a single number, of any field.
+  /// Returns the same where i is known at run time only: GPUs load a single number, of any field.
   TRELLIS_SITE_FN Real component(int block, int slot, int i, const Real& unit) const {
     if constexpr (is_half) {
       const Pair a = pair(block, slot, i / 2);
@@ -175,7 +176,7 @@ class SiteArray {
       return pair(block, slot, k);
     }
   }
-  /// The same where k is known at run time only.
+  /// Returns the same where k is known at run time only.
   TRELLIS_SITE_FN Pair pair(int block, int slot, int k) const {
     const Element* p = origin(block, slot);
     if constexpr (is_gpu)
@@ -210,7 +211,8 @@ class SiteArray {
     }
   }
 
-  /// r[i] = component first + i of the site, and back. @pre M == N where the site has a scale
+  /// Loads r[i] = component first + i of the site; store_part() writes it back. @pre M == N where the site
+  /// has a scale
   template <int M>
   TRELLIS_SITE_FN void load_part(int block, int slot, int first, Real (&r)[M]) const {
     if constexpr (M == N)
@@ -229,8 +231,8 @@ class SiteArray {
     }
   }
 
-  /// r = components first .. first + M - 1 in the GPU layout, and back; M is a power of two, and `first` a
-  /// multiple of it. @pre the field has no scales
+  /// Loads r = components first .. first + M - 1 in the GPU layout; store_group() writes them back. M is a
+  /// power of two, and `first` a multiple of it. @pre the field has no scales
   template <int M>
   TRELLIS_SITE_FN void load_group(int block, int slot, int first, Real (&r)[M]) const {
     for_each_vector_of_group<M>([&](auto at, auto length) TRELLIS_INLINE_LAMBDA {
@@ -265,7 +267,7 @@ class SiteArray {
     for (int first = 0; first < N; ++count) first += gpu_vector_of(first, N, vector_length).length;
     return count;
   }
-  /// f(first component, components) of the vectors of a site, both as std::integral_constant.
+  /// Calls f(first component, components) for the vectors of a site, both as std::integral_constant.
   template <class F>
   TRELLIS_SITE_FN static void for_each_vector(const F& f) {
     unroll<vector_count()>([&](auto k) TRELLIS_INLINE_LAMBDA {
@@ -274,7 +276,7 @@ class SiteArray {
         std::integral_constant<int, gpu_vector_of(first, N, vector_length).length>{});
     });
   }
-  /// f(first component, components) of the vectors of M components, both as std::integral_constant.
+  /// Calls f(first component, components) for the vectors of M components, both as std::integral_constant.
   template <int M, class F>
   TRELLIS_SITE_FN static void for_each_vector_of_group(const F& f) {
     static_assert(is_gpu && !is_half && N % vector_length == 0 && N % M == 0);

@@ -1,6 +1,6 @@
 #pragma once
-/// The coordinates of a site from its number, where blocks hold one site (lattice/site_layout.hpp has them
-/// for all layouts).
+/// These are the coordinates of a site from its number, where blocks hold one site (lattice/site_layout.hpp
+/// has them for all layouts).
 #include "trellis/base/annotations.hpp"
 #include "trellis/lattice/geometry.hpp"
 
@@ -16,12 +16,12 @@ class SiteCoordinates {
     }
   }
 
-  /// x = the local coordinates of a site of the parity.
+  /// Sets x to the local coordinates of a site of the parity.
   TRELLIS_SITE_FN void local(int site, int (&x)[Nd]) const {
     set(2 * site, x);
     if (((x[0] + x[1] + x[2] + x[3]) & 1) != parity_) set(2 * site + 1, x);
   }
-  /// x = its global coordinates.
+  /// Sets x to its global coordinates.
   TRELLIS_SITE_FN void global(int site, int (&x)[Nd]) const {
     local(site, x);
     for (int mu = 0; mu < Nd; ++mu) x[mu] += origin_[mu];

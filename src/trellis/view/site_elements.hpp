@@ -1,16 +1,17 @@
 #pragma once
-/// The stored elements of fields with any number of reals a site, which kernels for any field move or compute
-/// with. SiteArray is for numbers of reals that are known when a kernel is compiled.
+/// Fields with any number of reals a site have their stored elements here; kernels for any field move them or
+/// compute with them. SiteArray is for numbers of reals that are known when a kernel is compiled.
 #include "trellis/view/site_array.hpp"
 
 namespace trellis {
 
-/// Full scale of 16-bit fixed point in fields: links have theirs, as 1 is stored as 32767 there.
+/// Returns the full scale of 16-bit fixed point in fields: links have theirs, as 1 is stored as 32767 there.
 TRELLIS_SITE_FN constexpr float site_full_scale(int reals) {
   return reals == 6 || reals == 24 ? fixed_point_full_scale(reals) : 32767.0f;
 }
 
-/// Reals of a site in memory: fixed point on a CPU keeps pairs, of which the last may lack its second.
+/// Returns the reals of a site in memory: fixed point on a CPU keeps pairs, of which the last may lack its
+/// second.
 TRELLIS_SITE_FN constexpr int stored_reals(int reals, bool has_pairs) {
   return has_pairs ? (reals + 1) / 2 * 2 : reals;
 }
@@ -42,7 +43,7 @@ class SiteElements {
       return data_ + (size_t(block) * slots_ + slot) * (size_t(stored_reals(reals_, is_half)) * W) +
              cpu_component_offset<Element>(component, lane, W);
   }
-  /// The scale of one lane. @pre is_half
+  /// Returns the scale of one lane. @pre is_half
   TRELLIS_SITE_FN float* scale(int block, int lane, int slot) const {
     if constexpr (is_gpu)
       return scale_ + (size_t(block / GpuLayout::warp) * slots_ + slot) * GpuLayout::warp +
@@ -51,14 +52,14 @@ class SiteElements {
       return scale_ + (size_t(block) * slots_ + slot) * W + lane;
   }
 
-  /// What stored numbers are multiplied with.
+  /// Returns the number with which stored numbers are multiplied.
   TRELLIS_SITE_FN Real unit(int block, int slot) const {
     if constexpr (is_half)
       return load_real<Real>(scale(block, 0, slot)) * Real(1.0f / site_full_scale(reals_));
     else
       return Real(1);
   }
-  /// Component i as it is stored, in all lanes.
+  /// Returns component i as it is stored, in all lanes.
   TRELLIS_SITE_FN Real stored(int block, int slot, int i) const {
     if constexpr (is_half && is_gpu)
       return Real(*element(block, 0, slot, i));
@@ -73,7 +74,7 @@ class SiteElements {
     else
       return stored(block, slot, i);
   }
-  /// r = components i (even) and i + 1 as they are stored, 0 where the site has no component i + 1.
+  /// Loads r = components i (even) and i + 1 as they are stored, 0 where the site has no component i + 1.
   template <Access access = Access::in_place>
   TRELLIS_SITE_FN void stored_pair(int block, int slot, int i, Real (&r)[2]) const {
     if (i + 1 == reals_) {
@@ -88,7 +89,7 @@ class SiteElements {
       r[1] = stored(block, slot, i + 1);
     }
   }
-  /// The same in units of the field; `unit` from unit().
+  /// Loads the same in units of the field; `unit` comes from unit().
   template <Access access = Access::in_place>
   TRELLIS_SITE_FN void load_pair(int block, int slot, int i, const Real& unit, Real (&r)[2]) const {
     stored_pair<access>(block, slot, i, r);
@@ -97,7 +98,7 @@ class SiteElements {
       r[1] = unit * r[1];
     }
   }
-  /// Stores components i (even) and, where the site has one more, i + 1; `inverse` from store_scale().
+  /// Stores components i (even) and, where the site has one more, i + 1; `inverse` comes from store_scale().
   TRELLIS_SITE_FN void store(int block, int slot, int i, const Real (&r)[2], const Real& inverse) const {
     const bool has_two = i + 1 < reals_;
     if constexpr (is_gpu) {

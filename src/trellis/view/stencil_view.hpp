@@ -1,5 +1,5 @@
 #pragma once
-/// The nearest-neighbour table as a kernel sees it, with the fermion boundary phases.
+/// A kernel sees the nearest-neighbour table in this form, with the fermion boundary phases.
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/algebra/unroll.hpp"
 #include "trellis/view/vector_access.hpp"
@@ -7,10 +7,10 @@
 namespace trellis {
 
 struct Neighbour {
-  int index;      ///< block of the neighbour, or of the ghost
-  bool is_plain;  ///< on this rank, without complex phase and coefficient
-  bool is_ghost;  ///< lies on another rank: its half spinor is in the ghost buffer of the leg
-  bool crosses;   ///< lies across the edge of the sub-lattice: lanes move, phases apply
+  int index;      ///< the block of the neighbour, or of the ghost
+  bool is_plain;  ///< it lies on this rank, without complex phase and coefficient
+  bool is_ghost;  ///< it lies on another rank: its half spinor is in the ghost buffer of the leg
+  bool crosses;   ///< it lies across the edge of the sub-lattice: lanes move, phases apply
 };
 
 /// Each leg has the lane permutation, and the boundary phase in each lane.
@@ -18,7 +18,7 @@ struct StencilLeg {
   const int32_t* permutation = nullptr;  ///< null where the direction is not split over lanes
   const double* phase_re = nullptr;      ///< [max_lanes]; null where the phase is 1 in every lane
   const double* phase_im = nullptr;      ///< null where the phase is real
-  double coefficient = 1.0;              ///< of the hopping term (anisotropy)
+  double coefficient = 1.0;              ///< the factor of the hopping term (anisotropy)
 };
 
 template <class Layout, class Scalar>
@@ -76,7 +76,7 @@ class StencilView {
     }
   }
 
-  /// The same where the phase is known to be real.
+  /// Does the same where the phase is known to be real.
   template <class Object>
   TRELLIS_SITE_FN void apply_real_phase(Object& object, int leg) const {
     if (!has_phase_[leg]) return;

@@ -1,6 +1,6 @@
 #pragma once
-/// Spinors, half spinors, colour vectors and links read through SiteArray. A link view hides the compression:
-/// 18 stored reals, 12 (the third row is rebuilt) or 8.
+/// Spinors, half spinors, colour vectors and links are read through SiteArray. A link view hides the
+/// compression: a link has 18 stored reals, 12 (the third row is rebuilt) or 8.
 #include "trellis/algebra/spinor.hpp"
 #include "trellis/view/site_array.hpp"
 
@@ -20,8 +20,8 @@ TRELLIS_SITE_FN void store_object(const Array& array, int block, int slot, const
   array.store(block, slot, reinterpret_cast<const R(&)[N]>(object));
 }
 
-/// It views a field of Object<R> (Spinor, HalfSpinor, ColorVector, ColorMatrix) with N reals for each site
-/// and slot.
+/// This class views a field of Object<R> (Spinor, HalfSpinor, ColorVector, ColorMatrix) with N reals for each
+/// site and slot.
 template <class Layout, class Storage, template <class> class Object, int N>
 class ObjectView {
  public:
@@ -45,7 +45,7 @@ class ObjectView {
   Array array_;
 };
 
-/// It views spinors, whole or one colour at a time.
+/// This class views spinors, whole or one colour at a time.
 template <class Layout, class Storage>
 class SpinorView : public ObjectView<Layout, Storage, Spinor, 24> {
  public:
@@ -57,7 +57,7 @@ class SpinorView : public ObjectView<Layout, Storage, Spinor, 24> {
 
   TRELLIS_SITE_FN Real load_unit(int block, int slot) const { return this->array().load_unit(block, slot); }
 
-  /// One colour of (1 + sign gamma_mu) psi; in fixed point: view/integer_products.hpp.
+  /// Returns one colour of (1 + sign gamma_mu) psi; view/integer_products.hpp has it in fixed point.
   template <int mu, int colour>
   TRELLIS_SITE_FN HalfColumn<Real> projected_column(int block, int slot, Scalar sign) const {
     static_assert(!Array::is_half);
@@ -75,7 +75,7 @@ using HalfSpinorView = ObjectView<Layout, Storage, HalfSpinor, 12>;
 template <class Layout, class Storage>
 using ColorVectorView = ObjectView<Layout, Storage, ColorVector, 6>;
 
-/// A link that is read row by row; the third row of a 12-real link is rebuilt from the first two.
+/// This is a link that is read row by row; the third row of a 12-real link is rebuilt from the first two.
 template <class Array, int LinkReals>
 class LinkRows {
  public:
@@ -108,13 +108,13 @@ class LinkRows {
   }
   const Array& array_;
   int block_, mu_;
-  ColorRow<Real> first_, second_;  // used for 12 reals only
+  ColorRow<Real> first_, second_;  // they are used for 12 reals only
 };
 
 template <class Array, int N>
-class IntegerRows;  // of links in fixed point: view/integer_products.hpp
+class IntegerRows;  // it has links in fixed point: view/integer_products.hpp
 
-/// Links of one parity: slot = direction.
+/// This class views links of one parity: slot = direction.
 template <class Layout, class Storage, int LinkReals>
 class LinkView {
  public:

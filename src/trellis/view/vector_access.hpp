@@ -1,8 +1,8 @@
 #pragma once
-/// Loads and stores of several stored numbers at once, as GPUs move them best: 16 bytes a thread where a site
-/// has so many left, 8, 4 or 2 where it has fewer. They are written as machine instructions, for compilers
-/// split a load through a cast pointer into loads of single numbers again. On the host they copy bytes, and
-/// an address that a GPU could not load from is an error.
+/// Loads and stores move several stored numbers at once, as GPUs move them best: 16 bytes a thread where a
+/// site has so many left, 8, 4 or 2 where it has fewer. They are written as machine instructions, for
+/// compilers split a load through a cast pointer into loads of single numbers again. On the host they copy
+/// bytes, and an address that a GPU could not load from is an error.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -15,7 +15,7 @@
 
 namespace trellis {
 
-/// What a load may assume of the numbers that it reads.
+/// A load may assume this of the numbers that it reads.
 enum class Access {
   constant,  ///< no thread writes them while the kernel runs: loads of the same address become one
   in_place   ///< the kernel may write them: loads and stores keep their order
@@ -123,7 +123,7 @@ TRELLIS_SITE_FN To same_bits(const From& from) {
 }
 }  // namespace detail
 
-/// A power of two of stored numbers, at most 16 bytes, that one load or store moves.
+/// One load or store moves this power of two of stored numbers, at most 16 bytes.
 template <class Element, int length>
 class ElementVector {
  public:
@@ -160,7 +160,7 @@ class ElementVector {
     else
       words_[i / 2] |= uint32_t(detail::same_bits<uint16_t>(x)) << 16;
   }
-  /// Elements 2 k and 2 k + 1 of 16 bits as one word, the first below.
+  /// Returns elements 2 k and 2 k + 1 of 16 bits as one word, the first below.
   template <int k>
   TRELLIS_SITE_FN uint32_t pair() const {
     static_assert(sizeof(Element) == 2 && k >= 0 && 2 * k + 1 < length);
