@@ -1,5 +1,5 @@
 #pragma once
-/// The argument of Communicator::alltoallv that every communicator checks.
+/// Every communicator checks the argument of Communicator::alltoallv with this.
 #include <cstddef>
 
 #include "trellis/base/error.hpp"

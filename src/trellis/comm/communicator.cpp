@@ -36,7 +36,7 @@ void Communicator::agree_on_argument(const std::string& error) {
 }
 
 namespace {
-/// Empty if they are ranks of a communicator of that size.
+/// Says why these are no ranks of a communicator of that size. It is empty if they are.
 std::string why_no_subset(const std::vector<int>& ranks, int size) {
   if (ranks.empty()) return message("a subset of ", size, " ranks has at least one rank, found none");
   std::vector<bool> is_named(static_cast<size_t>(size), false);
@@ -53,7 +53,7 @@ std::string why_no_subset(const std::vector<int>& ranks, int size) {
 
 CommunicatorPtr Communicator::subset(const std::vector<int>& ranks) {
   agree_on_argument(why_no_subset(ranks, size()));
-  // Which place each rank has is the same information in equal lengths.
+  // The place of each rank is the same information in equal lengths.
   std::vector<int> place(size_t(size()), -1), of_first;
   for (size_t i = 0; i < ranks.size(); ++i) place[size_t(ranks[i])] = int(i);
   of_first = place;

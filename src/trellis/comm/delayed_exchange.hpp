@@ -1,15 +1,15 @@
 #pragma once
-/// A network that is slower than this machine's, for tests: messages of exchanges arrive late.
+/// Tests have a network that is slower than this machine's: messages of exchanges arrive late.
 #include <memory>
 
 #include "trellis/comm/communicator.hpp"
 
 namespace trellis {
 
-/// Seconds between the start of an exchange of the message-passing library and the arrival of its messages,
-/// at least; 0: as long as they take. At the start: the environment variable TRELLIS_MESSAGE_DELAY, in
-/// microseconds up to a second (BadArgument for other words). Messages in memory that ranks share know no
-/// delay.
+/// Returns the seconds between the start of an exchange of the message-passing library and the arrival of its
+/// messages, at least; with 0 they take as long as they do. At the start it is the environment variable
+/// TRELLIS_MESSAGE_DELAY, in microseconds up to a second (other words throw BadArgument). Messages in memory
+/// that ranks share know no delay.
 double message_delay();
 /// Delays exchanges made from now on. @pre seconds >= 0
 void set_message_delay(double seconds);

@@ -1,10 +1,10 @@
 #pragma once
-/// The end of a rank: the others must not wait for it for ever, and it ends quietly if they come to their end
+/// A rank ends so that the others do not wait for it for ever, and it ends quietly if they come to their end
 /// too.
 
 namespace trellis {
 
-/// Whether this process is one of several ranks that have begun to communicate; starts nothing.
+/// Returns whether this process is one of several ranks that have begun to communicate; it starts nothing.
 bool is_one_of_several_ranks();
 
 /// Waits until all ranks have called this. The first call counts; in a single process it returns at once.

@@ -24,7 +24,7 @@ bool are_singletons() { return environment_number("TRELLIS_SINGLETONS", 0, 1).va
 int launched_processes() {
   if (are_singletons()) return 1;
   for (const auto& [size, number] : launcher_variables()) {
-    if (std::getenv(number.c_str()) == nullptr) continue;  // both, as a shell may have one of them
+    if (std::getenv(number.c_str()) == nullptr) continue;  // both are needed, as a shell may have one of them
     if (const auto processes = environment_number(size.c_str(), 1, INT_MAX)) return *processes;
   }
   return 1;

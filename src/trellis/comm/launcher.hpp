@@ -1,19 +1,20 @@
 #pragma once
-/// What a launcher of ranks (mpirun, srun) has told this process by environment variables.
+/// A launcher of ranks (mpirun, srun) has told this process something by environment variables.
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace trellis {
 
-/// The variables of each launcher, the number of processes and that of this one, the innermost launcher
-/// first: mpirun inside a job step leaves those of the step. python/trellis/ground/launched_ranks.py has the
-/// same list, as it must not load the compiled part; tests compare the two.
+/// Returns the variables of each launcher, for the number of processes and that of this one, the innermost
+/// launcher first: mpirun inside a job step leaves those of the step. python/trellis/ground/launched_ranks.py
+/// has the same list, as it must not load the compiled part; tests compare the two.
 const std::vector<std::pair<std::string, std::string>>& launcher_variables();
 
-/// Number of processes that were started together with this one, as the innermost launcher says; 1 without
-/// one, and where TRELLIS_SINGLETONS=1 says that they are to work each for itself.
-/// BadArgument: a launcher's number of processes is no whole number, or TRELLIS_SINGLETONS is not 0 or 1.
+/// Returns the number of processes that were started together with this one, as the innermost launcher says;
+/// it is 1 without one, and where TRELLIS_SINGLETONS=1 says that they are to work each for itself.
+/// Throws BadArgument where a launcher's number of processes is no whole number, or TRELLIS_SINGLETONS is not
+/// 0 or 1.
 int launched_processes();
 
 /// Throws NotAvailable where there are several of them and this build has no MPI: each would do all of the
@@ -22,7 +23,7 @@ void require_single_process();
 
 /// Throws NotAvailable where there are several of them, and MPI knows of one process alone: another MPI's
 /// launcher started them, or srun without this one's interface.
-/// BadArgument: MPI has several ranks, and TRELLIS_SINGLETONS=1.
+/// Throws BadArgument where MPI has several ranks, and TRELLIS_SINGLETONS=1.
 void require_all_processes(int ranks);
 
 }  // namespace trellis

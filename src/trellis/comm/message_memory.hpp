@@ -1,5 +1,5 @@
 #pragma once
-/// Memory for the messages of an exchange that come without.
+/// Messages of an exchange that come without memory get it here.
 #include <memory>
 #include <new>
 #include <vector>

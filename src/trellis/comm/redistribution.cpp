@@ -8,7 +8,7 @@
 namespace trellis {
 
 namespace {
-constexpr int to_few_tag = 1001, to_all_tag = 1002;  // beyond those of halos
+constexpr int to_few_tag = 1001, to_all_tag = 1002;  // they are beyond those of halos
 
 /// Throws on all ranks unless the numbers are those of rank 0.
 void require_same(Communicator& all, const std::vector<int64_t>& numbers, const char* what) {
@@ -31,7 +31,7 @@ std::vector<int64_t> numbers_of(const Redistribution::Cut& cut, size_t bytes_per
   return numbers;
 }
 
-/// Is empty if the cut fits the communicator.
+/// Says why the cut does not fit the communicator. It is empty if it does.
 std::string why_not(const Communicator& all, const Redistribution::Cut& cut, size_t bytes_per_site) {
   const auto grid_for = [](const ProcessGrid& grid, int ranks, const char* which) {
     return grid.size() == ranks ? std::string()
@@ -51,7 +51,7 @@ std::string why_not(const Communicator& all, const Redistribution::Cut& cut, siz
   return {};
 }
 
-/// One message for each rank that has sites of a box, and these sites.
+/// Returns one message for each rank that has sites of a box, and these sites.
 Messages messages_of(const SiteBox& box, const Coord& lattice, const ProcessGrid& grid,
                      const std::vector<int>& ranks, int tag, size_t bytes_per_site,
                      std::vector<SiteBox>& boxes) {

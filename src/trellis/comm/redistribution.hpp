@@ -1,6 +1,5 @@
 #pragma once
-/// Site data that moves between all ranks and fewer of them: coarse grids have less work than all ranks can
-/// share.
+/// Site data moves between all ranks and fewer of them: coarse grids have less work than all ranks can share.
 #include <functional>
 #include <vector>
 
@@ -14,30 +13,32 @@ namespace trellis {
 /// few of them share, and back, many times. Nothing is allocated after construction.
 class Redistribution {
  public:
-  /// A lattice and the grids by which it is cut over all and over the few ranks.
+  /// A cut has a lattice and the grids by which it is cut over all and over the few ranks.
   struct Cut {
     Coord lattice;
     ProcessGrid all;
-    std::vector<int> few_ranks;  ///< of all; rank i of the grid `few` is few_ranks[i]
+    std::vector<int> few_ranks;  ///< numbers among all; rank i of the grid `few` is few_ranks[i]
     ProcessGrid few;
   };
-  /// Messages lie in memory of the backend, by default of the host. Collective over all ranks.
-  /// BadArgument on all ranks: few_ranks are no subset of them; a grid has another number of processes than
-  /// ranks, or does not divide the lattice; there are no bytes a site; or ranks do not name the same.
+  /// Prepares the moves. Messages lie in memory of the backend, by default of the host. Collective over all
+  /// ranks.
+  /// Throws BadArgument on all ranks where few_ranks are no subset of them, a grid has another number of
+  /// processes than ranks or does not divide the lattice, there are no bytes a site, or ranks do not name the
+  /// same.
   Redistribution(Communicator& all, const Cut& cut, size_t bytes_per_site, Backend backend = {});
 
   /// Returns the few ranks, the same as all.subset(few_ranks), and null on others.
   const CommunicatorPtr& few() const { return few_; }
-  /// The sites that this rank has of the field of all ranks.
+  /// Returns the sites that this rank has of the field of all ranks.
   const SiteBox& box_among_all() const { return all_box_; }
-  /// Those of the field of few ranks; none if it is not one of them.
+  /// Returns those of the field of few ranks, and none if it is not one of them.
   const SiteBox& box_among_few() const { return few_box_; }
 
   /// Each box is one message: sites that this rank has of the field of all ranks, and of that of few.
   const std::vector<SiteBox>& boxes_among_all() const { return to_few_.sent; }
   const std::vector<SiteBox>& boxes_among_few() const { return to_few_.received; }
 
-  /// What this rank sends each time, by the rank of all ranks that gets it; itself, too.
+  /// This rank sends this each time to a rank of all ranks; to itself, too.
   struct Sent {
     int rank;
     size_t bytes;
@@ -50,8 +51,8 @@ class Redistribution {
   void to_few(void* few, const void* all);
   void to_all(void* all, const void* few);
 
-  /// For fields in another order: pack(box, message) writes the data of the sites of a box to a message, and
-  /// unpack(box, message) reads them, in an order that both agree on.
+  /// Fields in another order take these: pack(box, message) writes the data of the sites of a box to a
+  /// message, and unpack(box, message) reads them, in an order that both agree on.
   using Pack = std::function<void(const SiteBox& box, void* message)>;
   using Unpack = std::function<void(const SiteBox& box, const void* message)>;
   void to_few(const Pack& pack, const Unpack& unpack);

@@ -1,6 +1,6 @@
 #pragma once
-/// What this process has sent and summed so far: plain counters at the communicator, which tests hold the
-/// costs of operators against.
+/// These plain counters at the communicator say what this process has sent and summed so far. Tests hold the
+/// costs of operators against them.
 #include <cstdint>
 #include <vector>
 
@@ -9,12 +9,12 @@
 namespace trellis {
 
 struct Traffic {
-  int64_t messages = 0;                ///< of exchanges, when they start; to itself, too
-  std::vector<int64_t> bytes_to = {};  ///< in them, by the rank that gets them
-  int64_t sums = 0;                    ///< calls of Communicator::sum, also of one process
+  int64_t messages = 0;                ///< those of exchanges, when they start; to itself, too
+  std::vector<int64_t> bytes_to = {};  ///< the key is the rank that gets them
+  int64_t sums = 0;                    ///< calls of Communicator::sum count, also of one process
 };
 
-/// Since the process began. Only the thread that communicates writes it.
+/// Returns the counts since the process began. Only the thread that communicates writes them.
 inline Traffic& traffic() {
   static Traffic so_far;
   return so_far;
@@ -27,7 +27,7 @@ inline void expect_messages(const std::vector<Message>& sends) {
     if (size_t(m.peer) >= t.bytes_to.size()) t.bytes_to.resize(size_t(m.peer) + 1, 0);
 }
 
-/// Books the messages of an exchange that starts. @pre expect_messages() of them
+/// Counts the messages of an exchange that starts. @pre expect_messages() of them
 inline void count_messages(const std::vector<Message>& sends) {
   Traffic& t = traffic();
   t.messages += int64_t(sends.size());

@@ -1,5 +1,5 @@
 #pragma once
-/// Memory in the order of blocks, as what a stencil takes of one direction or field lies there.
+/// This is memory in the order of blocks. What a stencil takes of one direction or field lies there.
 #include <cstddef>
 #include <vector>
 
@@ -8,7 +8,7 @@
 namespace trellis {
 
 struct BlockStream {
-  const void* data = nullptr;  ///< of block 0
+  const void* data = nullptr;  ///< the address of block 0
   size_t block_bytes = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace trellis {
 
 namespace {
-/// Runs of a way in its turn, and turns of each way: neighbours on a shared machine come and go.
+/// A way has so many runs in its turn, and so many turns: neighbours on a shared machine come and go.
 constexpr int runs_in_turn = 8, turns = 3;
 /// Another way than the default has to be faster by this.
 constexpr double worthwhile = 0.98;
@@ -21,13 +21,13 @@ constexpr double too_slow = 1.1;
 /// The deciding rank tells the others this.
 struct Plan {
   int way = 0;
-  int ways = 0;             ///< how many there are
-  bool is_tried = false;    ///< all ways are
-  bool is_checked = false;  ///< the cached way is
+  int ways = 0;             ///< so many ways are there
+  bool is_tried = false;    ///< all ways are tried
+  bool is_checked = false;  ///< the cached way is checked
   TunedChoice cached = {};
 };
 
-/// Keys whose cached choice was tried or looked at in this process.
+/// These keys have a cached choice that was tried or looked at in this process.
 class Settled {
  public:
   bool has(const TuneKey& key) const {
@@ -63,7 +63,7 @@ Plan plan_for(const TuneKey& key, const std::vector<int>& ways) {
   return plan;
 }
 
-/// For each way the least time of a run, on the rank where that is largest.
+/// Returns for each way the least time of a run, on the rank where that is largest.
 std::vector<double> measure(const std::vector<int>& ways, const RankAgreement& ranks,
                             const Attempt& attempt) {
   std::vector<std::function<void()>> works;

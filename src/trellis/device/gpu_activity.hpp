@@ -1,6 +1,7 @@
 #pragma once
-/// Counts of what this process asks of its GPU: kernels, waits of the host, copies between host and GPU. A
-/// real GPU and a simulated one count alike, so that tests and benchmarks can hold limits against them.
+/// These numbers count what this process asks of its GPU: kernels, waits of the host, copies between host and
+/// GPU. A real GPU and a simulated one count alike, so that tests and benchmarks can hold limits against
+/// them.
 #include <atomic>
 #include <cstdint>
 
@@ -8,10 +9,10 @@ namespace trellis::cuda {
 
 struct Activity {
   int64_t kernels = 0;        ///< launches
-  int64_t waits = 0;          ///< times that the host waits for the GPU; a copy to or from the host is one
-  int64_t copies = 0;         ///< between host and GPU, but for messages between ranks
-  int64_t copied_bytes = 0;   ///< likewise
-  int64_t message_bytes = 0;  ///< copied between host and GPU for messages between ranks
+  int64_t waits = 0;          ///< the host waits so often for the GPU; a copy to or from the host is one
+  int64_t copies = 0;         ///< those between host and GPU, but for messages between ranks
+  int64_t copied_bytes = 0;   ///< the bytes of those
+  int64_t message_bytes = 0;  ///< those copied between host and GPU for messages between ranks
 };
 
 namespace detail {

@@ -1,5 +1,6 @@
 #pragma once
-/// Read-only tables where the kernels of a backend can read them: the host's own array, or a copy on the GPU.
+/// Read-only tables lie where the kernels of a backend can read them: they are the host's own array, or a
+/// copy on the GPU.
 #include <vector>
 
 #include "trellis/device/memory.hpp"

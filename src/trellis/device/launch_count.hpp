@@ -1,7 +1,7 @@
 #pragma once
-/// How many kernels this process has launched. A launch is one kernel text over one range of sites: it counts
-/// once, however it is cut into tiles or time slices on the way, so that the number does not depend on what
-/// trials find fastest. Tests hold the costs of operators against it.
+/// This file counts the kernels that this process has launched. A launch is one kernel text over one range of
+/// sites: it counts once, however it is cut into tiles or time slices on the way, so that the number does not
+/// depend on what trials find fastest. Tests hold the costs of operators against it.
 #include <atomic>
 #include <cstdint>
 

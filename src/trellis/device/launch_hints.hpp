@@ -1,5 +1,5 @@
 #pragma once
-/// What a launch can say of itself beside its kernel and sites (device/launch.hpp).
+/// Beside its kernel and sites (device/launch.hpp) a launch can say this of itself.
 #include <cstddef>
 
 #include "trellis/base/annotations.hpp"
@@ -10,26 +10,27 @@ class Geometry;
 
 namespace launch {
 
-/// The fields that a launch touches on the whole lattice of this rank: CPUs choose their way of walking by
-/// them, GPUs the shape of the launch.
+/// A launch touches these fields on the whole lattice of this rank: CPUs choose their way of walking by them,
+/// GPUs the shape of the launch.
 struct WorkingSet {
-  size_t bytes = 0;                    ///< of all fields concerned; 0: nothing is read ahead
+  size_t bytes = 0;                    ///< all fields concerned have so many; with 0 nothing is read ahead
   const Geometry* geometry = nullptr;  ///< null: the launch does not know its lattice
 };
 
-/// Which neighbours' links a kernel reads: those of the next blocks only, or also of those before.
+/// The reach says which neighbours' links a kernel reads: those of the next blocks only, or also of those
+/// before.
 enum class Reach { forward, around };
 
-/// How many right-hand sides a thread of a GPU takes at most: it reads links once for them, but keeps all
-/// their sums in registers, and fewer threads hide how slow the memory is. 0: the tuner chooses. CPUs take
-/// all of them in any case.
+/// A thread of a GPU takes at most so many right-hand sides: it reads links once for them, but keeps all
+/// their sums in registers, and fewer threads hide how slow the memory is. With 0 the tuner chooses. CPUs
+/// take all of them in any case.
 struct Columns {
   int per_thread = 0;
 };
 
-/// The shape of a launch on a GPU. No bit depends on it.
+/// A launch on a GPU has this shape. No bit depends on it.
 struct LaunchShape {
-  int columns, threads;  ///< right-hand sides of a thread, threads of a block
+  int columns, threads;  ///< those of right-hand sides of a thread, and of threads of a block
 };
 
 /// Among these the tuner chooses, of columns in rising order; the first is the default.

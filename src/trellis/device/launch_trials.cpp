@@ -12,14 +12,14 @@
 namespace trellis {
 
 namespace {
-/// A way from the cache that takes so much longer than its record is tried again ...
+/// A way from the cache that takes so much longer than its record is tried again.
 constexpr double too_slow = 1.1;
-/// ... where that holds for the fastest of so many launches.
+/// The fastest of so many launches is compared with the record.
 constexpr int watched_launches = 64;
-/// ... and of those that a queue holds, this is how many pass for each that is watched.
+/// Of the launches that a queue holds, so many pass for each that is watched.
 constexpr int launches_between_watched = 16;
 
-/// The name of a type as it is written, or the name itself.
+/// Returns the name of a type as it is written, or the name itself.
 std::string readable(const char* name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),

@@ -1,7 +1,7 @@
 #pragma once
-/// Which of several ways of launching a kernel is fastest here and now (walks over the lattice on CPUs,
-/// shapes of a launch on GPUs): the tuner's cache says so, or the ways are tried in turn. All have to give
-/// the same bits.
+/// This file finds which of several ways of launching a kernel is fastest here and now (walks over the
+/// lattice on CPUs, shapes of a launch on GPUs): the tuner's cache says so, or the ways are tried in turn.
+/// All have to give the same bits.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -29,7 +29,7 @@ class LaunchTrial {
     for (int i = 0; i < largest_ways; ++i) in_trial_[size_t(i)] = i;
   }
 
-  /// The way, from 0 on, that the next launch takes.
+  /// Returns the way, from 0 on, that the next launch takes.
   int way() const { return is_trying() ? in_trial_[size_t(in_round_ / launches_in_turn)] : fastest_; }
   bool takes_second() const { return way() == 1; }
   /// Notes what the launch took for each block.
@@ -49,7 +49,7 @@ class LaunchTrial {
   bool is_trying() const { return round_ < rounds && left_ > 1; }
   /// Says whether no launch was made since the trial began, or began again.
   bool begins() const { return launch_ == 0; }
-  /// The least that a launch of the fastest way took for each block. @pre the trial has ended
+  /// Returns the least that a launch of the fastest way took for each block. @pre the trial has ended
   double least_seconds() const { return best_[size_t(fastest_)]; }
 
  private:
@@ -81,7 +81,7 @@ class LaunchTrial {
   int fastest_ = 0;
 };
 
-/// What a launch works on: the tuner tells launches apart by it.
+/// The subject says what a launch works on: the tuner tells launches apart by it.
 struct LaunchSubject {
   size_t working_set = 0;              ///< bytes of all fields concerned, on this rank
   const Geometry* geometry = nullptr;  ///< null: the launch does not know its lattice
@@ -96,11 +96,13 @@ constexpr const char* storage_name() {
   return std::is_same_v<Storage, Half> ? "half" : "fp16";
 }
 
-/// A trial for every size of the working set, in powers of two. One for each kernel and launching thread.
+/// There is a trial for every size of the working set, in powers of two. Each kernel and launching thread has
+/// its own trials.
 ///
-/// What happens depends on the tuner's mode (device/tuner.hpp). off: all launches take way 0. read: what the
-/// cache has for the first launch of a trial is taken, else the ways are tried; a way from the cache that
-/// turns out slower than its record is tried again. on: likewise, and what a trial finds is recorded.
+/// What happens depends on the tuner's mode (device/tuner.hpp). With `off` all launches take way 0. With
+/// `read` what the cache has for the first launch of a trial is taken, else the ways are tried; a way from
+/// the cache that turns out slower than its record is tried again. With `on` the same happens, and what a
+/// trial finds is recorded.
 class LaunchTrials {
  public:
   /// @param kernel names what is launched, or its type; the empty name is never looked up
@@ -110,7 +112,7 @@ class LaunchTrials {
   LaunchTrials(int ways, const std::type_info& kernel, std::string device = "")
       : LaunchTrials(ways, kernel.name(), std::move(device)) {}
 
-  /// launch(way), whose time counts for each of so many blocks. @pre blocks > 0
+  /// Calls launch(way), whose time counts for each of so many blocks. @pre blocks > 0
   template <class Launch>
   void launch(const LaunchSubject& subject, int blocks, const Launch& launch) {
     const Begun begun = begin(subject);
@@ -118,15 +120,16 @@ class LaunchTrials {
     launch(begun.way);
     if (begun.trial) end(begun, subject, (seconds_now() - start) / blocks);
   }
-  /// The same where a launch does not wait for its kernel: launch(way, is_timed) returns the kernel's seconds
-  /// where it is to be timed. As timing holds the queue up, few launches of a way from the cache are watched.
+  /// Does the same where a launch does not wait for its kernel: launch(way, is_timed) returns the kernel's
+  /// seconds where it is to be timed. As timing holds the queue up, few launches of a way from the cache are
+  /// watched.
   template <class Launch>
   void launch_in_queue(const LaunchSubject& subject, int blocks, const Launch& launch) {
     const Begun begun = begin(subject);
     const bool is_timed = begun.trial && (begun.trial->ways.is_trying() || is_watched_in_queue(*begun.trial));
     const double seconds = launch(begun.way, is_timed);
     if (is_timed) return end(begun, subject, seconds / blocks);
-    if (begun.trial) begun.trial->ways.record(0);  // counts the launch
+    if (begun.trial) begun.trial->ways.record(0);  // this counts the launch
   }
 
  private:
@@ -134,7 +137,7 @@ class LaunchTrials {
     LaunchTrial ways;
     TunedChoice cached = {};
     bool is_cached = false, is_repeated = false;
-    double least = std::numeric_limits<double>::infinity();  ///< of the launches that are watched
+    double least = std::numeric_limits<double>::infinity();  ///< the least of the launches that are watched
     int watched = 0, in_queue = 0;
   };
   struct Begun {
@@ -151,7 +154,7 @@ class LaunchTrials {
   int ways_;
   const char* kernel_;
   std::string device_;
-  std::map<int, Trial> trials_;  ///< by the bits of the working set
+  std::map<int, Trial> trials_;  ///< the key is the bits of the working set
 };
 
 }  // namespace trellis

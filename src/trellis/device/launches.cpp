@@ -21,7 +21,7 @@ int lanes_of_launches(Backend backend, Precision precision, int wish) {
 int sites_of_group(Backend backend, int lanes) { return backend == Backend::cpu ? lanes : GpuLayout::warp; }
 
 size_t launch_chunk_bytes(Backend backend) {
-  return backend == Backend::cuda ? size_t(32) << 20 : size_t(4) << 20;  // less than a GPU's L2 cache
+  return backend == Backend::cuda ? size_t(32) << 20 : size_t(4) << 20;  // it is less than a GPU's L2 cache
 }
 
 int scratch_parts(Backend backend, int slices) { return backend == Backend::cuda ? slices : thread_count(); }

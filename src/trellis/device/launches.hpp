@@ -1,31 +1,33 @@
 #pragma once
-/// What launches on a backend can do. Code that schedules launches asks for this, and not where a field lies.
+/// Launches on a backend can do this. Code that schedules launches asks for it, and not where a field lies.
 #include <cstddef>
 
 #include "trellis/base/precision.hpp"
 
 namespace trellis {
 
-/// True if launches are loops of the host's threads: they can be cut into tiles and slices that follow each
-/// other while what they share is still in a cache. A GPU takes a launch as a whole.
+/// Returns true if launches are loops of the host's threads: they can be cut into tiles and slices that
+/// follow each other while what they share is still in a cache. A GPU takes a launch as a whole.
 bool launches_can_be_cut(Backend backend);
-/// True if launches have a shape, of threads and of right-hand sides of a thread, that the tuner can choose.
+/// Returns true if launches have a shape, of threads and of right-hand sides of a thread, that the tuner can
+/// choose.
 bool launches_have_shapes(Backend backend);
-/// True if a kernel that writes a field can add exact sums in the same launch.
+/// Returns true if a kernel that writes a field can add exact sums in the same launch.
 bool launches_can_sum(Backend backend);
-/// True if lanes may have to be permuted: where a thread has a vector of sites.
+/// Returns true if lanes may have to be permuted: where a thread has a vector of sites.
 bool launches_permute_lanes(Backend backend);
 
-/// The sites of a vector: as many as are wished, or as the build's vectors hold where that is 0; 1 on a GPU.
+/// Returns the number of sites of a vector: as many as are wished, or as the build's vectors hold where that
+/// is 0; 1 on a GPU.
 int lanes_of_launches(Backend backend, Precision precision, int wish);
-/// How many sites have their components side by side: those of a vector, or of a warp.
+/// Says how many sites have their components side by side: those of a vector, or of a warp.
 int sites_of_group(Backend backend, int lanes);
 
-/// Bytes of data of one launch after another that reads it again: a core's share of the caches, or what it
-/// takes to fill a GPU.
+/// Returns the bytes of data of one launch after another that reads it again: a core's share of the caches,
+/// or what it takes to fill a GPU.
 size_t launch_chunk_bytes(Backend backend);
 
-/// How many parts a launch's scratch memory has, one for each of the threads that work at a time: of all
+/// Says how many parts a launch's scratch memory has, one for each of the threads that work at a time: of all
 /// `slices`, which may be fewer.
 int scratch_parts(Backend backend, int slices);
 /// Returns a number of blocks that kernels access together, at least `blocks`: whole warps on a GPU.

@@ -1,13 +1,15 @@
 #pragma once
-/// What this machine can do now: the denominators of every "share of the roof".
+/// This file measures what this machine can do now: every "share of the roof" has one of these as its
+/// denominator.
 #include <cstddef>
 
 #include "trellis/base/precision.hpp"
 
 namespace trellis {
 
-/// Bytes per second that `threads` threads read from a buffer that is `bytes` long in all and read again and
-/// again (so that a buffer that fits a cache measures the cache). Best of a few rounds.
+/// This class measures the bytes per second that `threads` threads read from a buffer that is `bytes` long in
+/// all and read again and again (so that a buffer that fits a cache measures the cache). The best of a few
+/// rounds counts.
 class ReadBandwidth {
  public:
   ReadBandwidth(size_t bytes, int threads);
@@ -23,10 +25,11 @@ class ReadBandwidth {
   int threads_;
 };
 
-/// Flops per second of independent fused multiply-adds in registers (2 flop each), all threads together.
+/// Returns the flops per second of independent fused multiply-adds in registers (2 flop each), all threads
+/// together.
 double measure_fma_peak(Precision precision, int threads, double seconds);
 
-/// Bytes per second of the triad a = b + s c (three arrays of `bytes` / 3), counting 3 transfers.
+/// Returns the bytes per second of the triad a = b + s c (three arrays of `bytes` / 3), counting 3 transfers.
 double measure_triad_bandwidth(size_t bytes, int threads, double seconds);
 
 }  // namespace trellis

@@ -1,6 +1,6 @@
 #pragma once
-/// Owned, 64-byte aligned memory, zeroed by the threads that will use it. Every allocation is counted and
-/// checked against what the machine has.
+/// A field owns 64-byte aligned memory, zeroed by the threads that will use it. Every allocation is counted
+/// and checked against what the machine has.
 #include <cstddef>
 
 #include "trellis/base/precision.hpp"
@@ -10,9 +10,9 @@ namespace trellis {
 class Memory {
  public:
   Memory() = default;
-  /// Zeroed memory. Throws MemoryError (needed, available) before it would exhaust the machine.
+  /// Makes zeroed memory. Throws MemoryError (needed, available) before it would exhaust the machine.
   explicit Memory(size_t bytes, Backend backend = Backend::cpu);
-  /// Memory whose owner writes all of it before anything is read: on a GPU it is not zeroed.
+  /// Makes memory whose owner writes all of it before anything is read: on a GPU it is not zeroed.
   static Memory to_be_written(size_t bytes, Backend backend);
   ~Memory();
   Memory(Memory&& other) noexcept;
@@ -39,10 +39,10 @@ class Memory {
   Backend backend_ = Backend::cpu;
 };
 
-/// Memory of a CUDA device; every function throws NotAvailable in a build without CUDA.
+/// This is the memory of a CUDA device; every function throws NotAvailable in a build without CUDA.
 namespace cuda {
-void* allocate(size_t bytes);        ///< zeroed
-void* allocate_unset(size_t bytes);  ///< with anything in it
+void* allocate(size_t bytes);        ///< it is zeroed
+void* allocate_unset(size_t bytes);  ///< it comes with anything in it
 void release(void* data);
 void copy_to_host(void* host, const void* device, size_t bytes);
 void copy_from_host(void* device, const void* host, size_t bytes);
@@ -56,10 +56,10 @@ size_t memory_peak();
 /// Returns the bytes on its GPU alone.
 size_t gpu_memory_in_use();
 size_t gpu_memory_peak();
-/// Bytes of freed memory that waits for the next field of its size. More than 128 MiB of it only as long as
-/// this process stays no larger than its fields once were.
+/// Returns the bytes of freed memory that waits for the next field of its size. More than 128 MiB of it waits
+/// only as long as this process stays no larger than its fields once were.
 size_t memory_waiting();
-/// Bytes that this machine (or its container) can still give.
+/// Returns the bytes that this machine (or its container) can still give.
 size_t memory_available();
 /// Throws MemoryError if `bytes` more cannot be had; `purpose` names what needs them.
 void require_memory(size_t bytes, const char* purpose);

@@ -1,5 +1,5 @@
 #pragma once
-/// A read-only table that was computed for kernels, which it keeps where they read it: on the host, or on the
+/// This read-only table was computed for kernels. It keeps itself where they read it: on the host, or on the
 /// GPU alone.
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-/// The sites of a launch: blocks begin..end-1, or the entries begin..end-1 of a list of blocks.
+/// A range has the sites of a launch: blocks begin..end-1, or the entries begin..end-1 of a list of blocks.
 #include <cstdint>
 #include <vector>
 

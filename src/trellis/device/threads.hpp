@@ -1,17 +1,19 @@
 #pragma once
-/// Threads of the CPU backend: how many, and a loop over independent indices (set-up work, conversions).
+/// The CPU backend has this number of threads, and a loop over independent indices (set-up work,
+/// conversions).
 #include <functional>
 
 namespace trellis {
 
-/// Threads that site loops use; the environment's OMP_NUM_THREADS at the start.
+/// Returns the number of threads that site loops use; at the start it is the environment's OMP_NUM_THREADS.
 int thread_count();
-/// Cores that this process may use: those that its launcher bound it to, or all of the machine's.
+/// Returns the number of cores that this process may use: those that its launcher bound it to, or all of the
+/// machine's.
 int usable_cores();
 /// @pre threads >= 1
 void set_thread_count(int threads);
 
-/// f(i) for i in [0, n), in parallel. An exception in f is rethrown after the loop.
+/// Calls f(i) for i in [0, n), in parallel. An exception in f is rethrown after the loop.
 void for_each_index(int n, const std::function<void(int)>& f);
 
 }  // namespace trellis

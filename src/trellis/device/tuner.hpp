@@ -1,9 +1,10 @@
 #pragma once
-/// Which way of doing the same work is fastest, as trials found in this process or an earlier one.
+/// The tuner knows which way of doing the same work is fastest, as trials found in this process or an earlier
+/// one.
 ///
-/// The tuner chooses among ways that give the same bits, so no result depends on it. It knows no files: who
-/// keeps a cache fills the tuner before a run and takes the records after it
-/// (python/trellis/ground/tuning.py), and hands rank 0's records to all ranks.
+/// It chooses among ways that give the same bits, so no result depends on it. It knows no files: who keeps a
+/// cache fills the tuner before a run and takes the records after it (python/trellis/ground/tuning.py), and
+/// hands rank 0's records to all ranks.
 #include <atomic>
 #include <compare>
 #include <map>
@@ -13,17 +14,17 @@
 
 namespace trellis {
 
-/// off: the default way, without trials. read: the cached way, else trials whose results die with the
-/// process. on: likewise, and the results are recorded.
+/// With `off` the default way is taken, without trials. With `read` it is the cached way, else trials whose
+/// results die with the process decide. With `on` the same happens, and the results are recorded.
 enum class TuneMode { off, read, on };
 const char* name_of(TuneMode mode);
-/// "off", "read", "on"; throws BadArgument with these for others.
+/// Takes "off", "read" and "on"; throws BadArgument with these for others.
 TuneMode tune_mode_by_name(const std::string& name);
 
-/// What a choice holds for, on one machine and in one build of the kernels.
+/// A choice holds for this key, on one machine and in one build of the kernels.
 struct TuneKey {
-  std::string kernel;        ///< with its layout and links, where it is a template
-  std::string storage;       ///< of its fields: "double", "float", "half", "fp16"
+  std::string kernel;        ///< it includes the layout and the links, where the kernel is a template
+  std::string storage;       ///< that of its fields: "double", "float", "half", "fp16"
   std::string lattice, cut;  ///< "8x8x8x16", and the process grid; empty where a launch does not know them
   int columns = 1, threads = 1;
   int working_set_bits =
@@ -33,16 +34,17 @@ struct TuneKey {
 
 struct TunedChoice {
   int way = 0;
-  double seconds = 0;  ///< the least that a launch took for a block of sites, or a halo for an exchange
-  int repeats = 0;     ///< how often the choice was tried again because it had become slower
+  double seconds = 0;  ///< a launch took at least so long for a block of sites, or a halo for an exchange
+  int repeats = 0;     ///< the choice was tried again so often because it had become slower
 };
 
-/// A choice that was tried again replaces older ones; otherwise the faster one stays.
+/// Returns whether a is better: a choice that was tried again replaces older ones; otherwise the faster one
+/// stays.
 bool is_better(const TunedChoice& a, const TunedChoice& b);
 
 class Tuner {
  public:
-  /// @param mode of a process whose environment does not say
+  /// @param mode is that of a process whose environment does not say
   explicit Tuner(TuneMode mode = TuneMode::read) : mode_{mode} {}
 
   TuneMode mode() const { return mode_.load(std::memory_order_relaxed); }
@@ -50,11 +52,11 @@ class Tuner {
 
   bool is_empty() const { return size_.load(std::memory_order_relaxed) == 0; }
   std::optional<TunedChoice> find(const TuneKey& key) const;
-  /// From a cache, or from rank 0; a better choice that is there already stays.
+  /// Takes a choice from a cache, or from rank 0; a better choice that is there already stays.
   void fill(const TuneKey& key, const TunedChoice& choice);
-  /// From a trial of this process; a better choice that is there already stays.
+  /// Takes a choice from a trial of this process; a better choice that is there already stays.
   void record(const TuneKey& key, const TunedChoice& choice);
-  /// What this process recorded since the last call.
+  /// Returns what this process recorded since the last call.
   std::map<TuneKey, TunedChoice> take_records();
 
  private:
@@ -66,11 +68,11 @@ class Tuner {
   std::map<TuneKey, TunedChoice> choices_, records_;
 };
 
-/// The tuner of this process. Its mode is that of the environment variable TRELLIS_TUNE, or `read`.
+/// Returns the tuner of this process. Its mode is that of the environment variable TRELLIS_TUNE, or `read`.
 /// Throws BadArgument where TRELLIS_TUNE is another word.
 Tuner& tuner();
 
-/// A hash of the sources, compiler and flags of all kernels: choices of another build do not hold.
+/// Returns a hash of the sources, compiler and flags of all kernels: choices of another build do not hold.
 const char* kernel_source_hash();
 
 }  // namespace trellis

@@ -56,7 +56,8 @@ class SiteHalo {
   HaloShape shape_;
   int parity_;
   Coord halo_, extended_;
-  std::vector<int32_t> numbers_;  ///< each place in the box with the halo has the number of the ghost there, or -1
+  std::vector<int32_t>
+      numbers_;  ///< each place in the box with the halo has the number of the ghost there, or -1
   std::vector<Coord> coords_;
   HaloPlan plan_;
 };

@@ -1,4 +1,4 @@
-/// A rank's end: a barrier that does not block, so that those who wait in it can tell who does not come.
+/// A rank ends with a barrier that does not block, so that those who wait in it can tell who does not come.
 #include "trellis/comm/mpi/end_of_job.hpp"
 #include "trellis/base/clock.hpp"
 
@@ -24,8 +24,8 @@ namespace trellis {
 namespace {
 constexpr int default_seconds = 60, most_seconds = 1000000;
 // These are seconds.
-constexpr double until_abort = 5;    // the same end on all ranks, on a busy machine too
-constexpr double until_answers = 1;  // of ranks that have ended
+constexpr double until_abort = 5;    // all ranks come to the same end in this time, also on a busy machine
+constexpr double until_answers = 1;  // a rank that has ended answers within this time
 constexpr double most_sleep = 5e-3;
 
 /// Returns "rank 3", or "ranks 0-2, 5".
@@ -41,7 +41,7 @@ std::string named(const std::vector<int>& ranks) {
   return text;
 }
 
-/// The end of this rank among the others'.
+/// This is the end of this rank among the others'.
 class EndOfRank {
  public:
   EndOfRank(MPI_Comm comm, int seconds) : process_{getpid()}, until_told_{seconds} {
@@ -58,7 +58,7 @@ class EndOfRank {
     return !is_over_ && !finalized && getpid() == process_;  // a fork's child is no rank
   }
   int size() const { return size_; }
-  /// What comes is no end to be waited for: the job is ended from here.
+  /// Leaves: what comes is no end to be waited for, since the job is ended from here.
   void leave() { is_over_ = true; }
 
   void wait(int status) {
@@ -140,18 +140,18 @@ class EndOfRank {
   int rank_ = 0, size_ = 1;
   std::atomic<bool> is_over_{false};
   int own_ = 0;             ///< the note that was sent
-  std::vector<int> heard_;  ///< of each rank its note
+  std::vector<int> heard_;  ///< each rank has its note here
   std::optional<double> asked_at_;
   bool has_told_ = false;
 };
 
-EndOfRank* the_end = nullptr;  // lives as long as the process
+EndOfRank* the_end = nullptr;  // it lives as long as the process
 bool is_mpi_ended_here = false;
 pid_t process_of_mpi = 0;
 
 void at_exit(int status, void*) {
   if (getpid() != process_of_mpi) return;
-  end_rank(status & 0xff);  // what the system keeps of it
+  end_rank(status & 0xff);  // the system keeps so much of it
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (is_mpi_ended_here && !finalized) MPI_Finalize();

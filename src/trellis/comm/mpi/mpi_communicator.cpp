@@ -43,7 +43,8 @@ void merge_exact_sums(void* in, void* inout, int* count, MPI_Datatype*) {
 /// A request to stop travels with the first sum as a second bit of this flag, which merge() joins bit by bit.
 constexpr int32_t asks_to_stop = 2;
 
-/// Exchanges that were started and are not complete. Only the thread that communicates reads and writes it.
+/// So many exchanges were started and are not complete. Only the thread that communicates reads and writes
+/// it.
 int exchanges_under_way = 0;
 
 class PersistentExchange final : public Exchange {
@@ -99,12 +100,12 @@ class PersistentExchange final : public Exchange {
   }
   MessageMemory memory_;
   std::vector<Message> sends_, receives_;
-  std::vector<MPI_Request> requests_;  ///< receives, then sends
+  std::vector<MPI_Request> requests_;  ///< they are receives, then sends
   bool is_under_way_ = false;
 };
 
-/// The number of TRELLIS_NODES, a switch for tests: ranks do as if they were on so many nodes, in their
-/// order.
+/// Returns the number of TRELLIS_NODES, a switch for tests: ranks do as if they were on so many nodes, in
+/// their order.
 /// Campaigns put names of nodes there, which pretend nothing.
 std::optional<int> pretended_nodes() {
   const char* const text = std::getenv("TRELLIS_NODES");
@@ -112,8 +113,8 @@ std::optional<int> pretended_nodes() {
   return environment_number("TRELLIS_NODES", 1, INT_MAX);
 }
 
-/// By shared memory; TRELLIS_RANKS_PER_NODE says otherwise (tests, and machines whose nodes have domains),
-/// and TRELLIS_NODES.
+/// Finds nodes by shared memory; TRELLIS_RANKS_PER_NODE says otherwise (tests, and machines whose nodes have
+/// domains), and so does TRELLIS_NODES.
 std::vector<int> find_nodes(MPI_Comm comm) {
   int rank = 0, size = 1;
   MPI_Comm_rank(comm, &rank);
@@ -284,12 +285,12 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0, size_ = 1;
 };
 
-/// A process that no launcher started needs neither a daemon of Open MPI beside it nor a folder for messages
-/// to it. All such processes of a user share one folder, which one makes while another, at its end, removes
-/// it: the first then ends with "mkdir was unable to create the desired directory". Other MPI libraries pass
-/// these by. What is set here, and what Open MPI sets beside it, goes again once MPI has started: an mpirun
-/// that this process starts later (from a notebook, say) would take itself for a part of it and end without a
-/// word.
+/// This class starts MPI in a process that no launcher started. It needs neither a daemon of Open MPI beside
+/// it nor a folder for messages to it. All such processes of a user share one folder, which one makes while
+/// another, at its end, removes it: the first then ends with "mkdir was unable to create the desired
+/// directory". Other MPI libraries pass these by. What is set here, and what Open MPI sets beside it, goes
+/// again once MPI has started: an mpirun that this process starts later (from a notebook, say) would take
+/// itself for a part of it and end without a word.
 class StartAlone {
  public:
   StartAlone() {
@@ -346,7 +347,8 @@ CommunicatorPtr world() {
   return communicator;
 }
 
-/// Looking for a message that nobody sends makes the library look after those that somebody does.
+/// Moves messages on: looking for a message that nobody sends makes the library look after those that
+/// somebody does.
 void move_messages() {
   if (exchanges_under_way == 0) return;
   int is_there = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// The communicator of one process: messages to itself are copies.
+/// This is the communicator of one process: messages to itself are copies.
 #include "trellis/comm/communicator.hpp"
 
 namespace trellis {

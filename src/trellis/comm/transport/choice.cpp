@@ -31,7 +31,7 @@ ExchangePolicy& current() {
   return policy;
 }
 
-/// Where a core gets back lines that another one has written to as fast as it reads them
+/// Returns true where a core gets back lines that another one has written to as fast as it reads them
 /// (transport/shared.cpp).
 bool lines_return_fast() {
 #if defined(__x86_64__)
@@ -56,7 +56,7 @@ TransportWay way_between_hosts(bool is_of_gpus) {
   }
 }
 
-/// The word of TRELLIS_GPU_MESSAGES; empty where it is not set.
+/// Returns the word of TRELLIS_GPU_MESSAGES, and an empty one where it is not set.
 std::string gpu_messages() {
   const char* value = std::getenv("TRELLIS_GPU_MESSAGES");
   return value == nullptr ? "" : value;
@@ -72,7 +72,8 @@ bool takes_device_memory() {
   throw BadArgument(message("TRELLIS_GPU_MESSAGES=", word, " is not among staged, direct"));
 }
 
-/// Null on all ranks where some rank gets no shared memory, or Error if it is required.
+/// Makes the transport, or returns null on all ranks where some rank gets no shared memory. Throws Error
+/// there if such memory is required.
 TransportPtr make_through_node_memory(Communicator& communicator, const Messages& sends,
                                       const Messages& receives, TransportWay way, bool is_required) {
   TransportPtr transport = way == TransportWay::copied ? make_copied_transport(communicator, sends, receives)
@@ -97,7 +98,7 @@ TransportPtr make_between_hosts(Communicator& communicator, const Messages& send
   return make_requests_transport(communicator, sends, receives);
 }
 
-/// `way` is that between hosts, or `device`.
+/// Makes a transport. `way` is that between hosts, or `device`.
 TransportPtr make_by(Communicator& communicator, const Messages& sends, const Messages& receives,
                      Backend backend, TransportWay way) {
   if (way == TransportWay::device) return make_device_transport(communicator, sends, receives);
@@ -108,13 +109,13 @@ TransportPtr make_by(Communicator& communicator, const Messages& sends, const Me
   return between_hosts(sends, receives);
 }
 
-/// As make_by() takes it, where the tuner does not choose.
+/// Returns the way as make_by() takes it, where the tuner does not choose.
 TransportWay way_by_rule(Backend backend) {
   const TransportWay way = choose_transport(backend);
   return way == TransportWay::staged ? way_between_hosts(true) : way;
 }
 
-/// The ways that make_by() can take; the way of the rule is the first.
+/// Returns the ways that make_by() can take; the way of the rule is the first.
 std::vector<int> ways_to_choose_among(const Communicator& communicator, Backend backend) {
   const TransportWay by_rule = way_by_rule(backend);
   std::vector<int> ways{int(by_rule)};
@@ -130,8 +131,8 @@ Messages without_data(Messages messages) {
   return messages;
 }
 
-/// An exchange for the tuner: messages on the host are written and read as kernels do it; on a GPU it takes
-/// the same kernels for all ways.
+/// Makes an exchange for the tuner: messages on the host are written and read as kernels do it; on a GPU it
+/// takes the same kernels for all ways.
 void exchange_once(HaloTransport& transport, const Messages& sends, const Messages& receives,
                    bool is_on_host) {
   transport.start([&] {

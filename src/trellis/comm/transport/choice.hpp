@@ -1,5 +1,6 @@
 #pragma once
-/// The one place where it is decided how halos travel. All ways move the same bytes into the same buffers.
+/// This is the one place where it is decided how halos travel. All ways move the same bytes into the same
+/// buffers.
 #include <string>
 
 #include "trellis/base/precision.hpp"
@@ -10,42 +11,43 @@ namespace trellis {
 
 class Geometry;
 
-/// What users choose among.
+/// Users choose among these policies.
 enum class ExchangePolicy {
   automatic,   ///< the tuner's choice where it has one (device/tuner.hpp); else host memory as `shared` (on
                ///< AMD's processors) or `copied` where ranks can share memory, GPUs as `persistent`
-  persistent,  ///< MPI persistent requests
-  shared,      ///< between ranks of one node in memory that they share, others as persistent
-  copied       ///< as `shared`, with copies from and to memory of each rank's own
+  persistent,  ///< MPI persistent requests are taken
+  shared,      ///< ranks of one node take memory that they share, others persistent requests
+  copied       ///< it is as `shared`, with copies from and to memory of each rank's own
 };
 
 /// Says what transports made from now on use. It starts with the environment variable TRELLIS_EXCHANGE
 /// (automatic, persistent, shared or copied; BadArgument for other words), or automatic.
 ExchangePolicy exchange_policy();
-/// Collective by agreement: all ranks have to set the same. A build without MPI copies in any case.
+/// Sets the policy. It is collective by agreement: all ranks have to set the same. A build without MPI copies
+/// in any case.
 void set_exchange_policy(ExchangePolicy policy);
 
 const char* name_of(ExchangePolicy policy);
-/// Throws BadArgument with the legal names.
+/// Returns the policy of a name; throws BadArgument with the legal names.
 ExchangePolicy exchange_policy_by_name(const std::string& name);
 
-/// The way of halos of fields on a backend, where the tuner does not choose: by the policy; on a GPU, unless
-/// the policy is `shared` or `copied`, `device` where the MPI library says that it takes device pointers or
-/// where TRELLIS_GPU_MESSAGES=direct says so in its place, otherwise, or where that variable is `staged`,
-/// `staged` (BadArgument for other words).
+/// Returns the way of halos of fields on a backend, where the tuner does not choose. The policy decides. On a
+/// GPU, unless the policy is `shared` or `copied`, it is `device` where the MPI library says that it takes
+/// device pointers or where TRELLIS_GPU_MESSAGES=direct says so in its place. Otherwise, or where that
+/// variable is `staged`, it is `staged` (other words throw BadArgument).
 TransportWay choose_transport(Backend backend);
 
 /// The tuner tells halos apart by these.
 struct HaloSubject {
-  Backend backend = Backend::cpu;      ///< of the fields; messages with data have it in its memory
-  const Geometry* geometry = nullptr;  ///< null: the tuner is not asked
+  Backend backend = Backend::cpu;      ///< that of the fields; messages with data have it in its memory
+  const Geometry* geometry = nullptr;  ///< with null the tuner is not asked
   int columns = 1;
-  size_t scalar_bytes = 0;  ///< of a number in the messages
+  size_t scalar_bytes = 0;  ///< a number in the messages has so many
 };
 
-/// The transport of a halo. Where the policy is `automatic` and the tuner has a choice for it, or is `on`, it
-/// is the way of the tuner on the rank 0 of the communicator; else that of choose_transport().
-/// On a GPU the tuner chooses between `device` and the ways between hosts behind `staged`; the variable
+/// Makes the transport of a halo. Where the policy is `automatic` and the tuner has a choice for it, or is
+/// `on`, it is the way of the tuner on the rank 0 of the communicator; else that of choose_transport(). On a
+/// GPU the tuner chooses between `device` and the ways between hosts behind `staged`; the variable
 /// TRELLIS_GPU_MESSAGES comes before it.
 ///
 /// Collective: all ranks make it, in the same order as other transports. Throws Error on all ranks where the

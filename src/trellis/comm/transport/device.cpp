@@ -1,4 +1,4 @@
-/// Halos of fields on GPUs by an MPI library that takes the addresses of their memory.
+/// Halos of fields on GPUs travel by an MPI library that takes the addresses of their memory.
 #include "trellis/comm/transport/gpu_messages.hpp"
 #include "trellis/comm/transport/transport.hpp"
 #include "trellis/device/gpu.hpp"
@@ -24,7 +24,8 @@ class DeviceTransport final : public HaloTransport {
     pack();
   }
   bool has_arrived(int) override { return !is_under_way_; }
-  /// Callers come here after launching the inner sites, which the GPU computes meanwhile.
+  /// Waits for the messages. Callers come here after launching the inner sites, which the GPU computes
+  /// meanwhile.
   void wait(const std::function<void()>& unpack) override {
     stream_.wait();
     exchange_->start();

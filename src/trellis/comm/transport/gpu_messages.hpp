@@ -1,5 +1,5 @@
 #pragma once
-/// Memory of a GPU for the messages of a halo that come without.
+/// Messages of a halo that come without memory get it here on a GPU.
 #include <vector>
 
 #include "trellis/comm/communicator.hpp"

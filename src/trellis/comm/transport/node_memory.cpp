@@ -16,10 +16,10 @@
 namespace trellis {
 
 namespace {
-/// What a system call says of itself.
+/// Returns what a system call says of its failure.
 std::string failure_of(const char* call) { return message(call, ": ", std::strerror(errno)); }
 
-/// Pages that can be mapped by other processes while this is alive.
+/// Other processes can map these pages while this is alive.
 class MemoryFile {
  public:
   explicit MemoryFile(size_t bytes) : descriptor_{memfd_create("trellis_halos", MFD_CLOEXEC)} {
@@ -51,7 +51,8 @@ char* map(int descriptor, size_t bytes, std::string& failure) {
   return nullptr;
 }
 
-/// Null with a failure: processes of another name space of identifiers, say, are not who they seem to be.
+/// Maps memory of another process. Returns null with a failure: processes of another name space of
+/// identifiers, say, are not who they seem to be.
 char* map_of_process(int64_t pid, int64_t file, size_t bytes, uint64_t token, std::string& failure) {
   const std::string path = message("/proc/", pid, "/fd/", file);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -69,7 +70,7 @@ char* map_of_process(int64_t pid, int64_t file, size_t bytes, uint64_t token, st
   return data;
 }
 
-/// A number that no other memory begins with.
+/// Returns a number that no other memory begins with.
 uint64_t token() { return std::bit_cast<uint64_t>(seconds_now()) * 0x9e3779b97f4a7c15u ^ uint64_t(getpid()); }
 
 }  // namespace
@@ -89,9 +90,9 @@ bool NodeMemory::agree(const std::string& failure) {
   return failure_.empty();
 }
 
-/// A file in memory for each rank, which the others open as their peer's (/proc/PID/fd): no name in /dev/shm
-/// is left behind by a killed process, and no window of MPI is asked for, whose creation hangs on some ranks
-/// where another finds /dev/shm full.
+/// Makes a file in memory for each rank, which the others open as their peer's (/proc/PID/fd): no name in
+/// /dev/shm is left behind by a killed process, and no window of MPI is asked for, whose creation hangs on
+/// some ranks where another finds /dev/shm full.
 std::shared_ptr<NodeMemory::Segment> NodeMemory::make(size_t bytes) {
   struct Part {
     int64_t pid, file;
@@ -106,13 +107,13 @@ std::shared_ptr<NodeMemory::Segment> NodeMemory::make(size_t bytes) {
   std::string failure;
   segment->parts[size_t(own_rank)] = map(file.descriptor(), bytes, failure);
   if (failure.empty()) std::memcpy(segment->parts[size_t(own_rank)], &own.token, sizeof(own.token));
-  if (!agree(failure)) return nullptr;  // and the tokens are written
+  if (!agree(failure)) return nullptr;  // the tokens are written, too
   for (int rank = 0; rank < ranks && failure.empty(); ++rank) {
     if (rank == own_rank) continue;
     const Part& part = parts[size_t(rank)];
     segment->parts[size_t(rank)] = map_of_process(part.pid, part.file, bytes, part.token, failure);
   }
-  if (!agree(failure)) return nullptr;  // and nobody needs the descriptors any more
+  if (!agree(failure)) return nullptr;  // nobody needs the descriptors any more
   return segment;
 }
 

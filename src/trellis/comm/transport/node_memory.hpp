@@ -9,11 +9,11 @@
 
 namespace trellis {
 
-/// Shared memory of the ranks of a node, in segments that are leased to transports. Segments live as long as
+/// The ranks of a node have shared memory in segments that are leased to transports. Segments live as long as
 /// this: transports may end in any order on any rank.
 class NodeMemory {
  public:
-  /// Collective over `all`, whose node() is not null.
+  /// Prepares the memory. Collective over `all`, whose node() is not null.
   explicit NodeMemory(Communicator& all);
 
   /// Returns the rank within the node of a rank of the communicator, -1 for ranks of other nodes.
@@ -24,24 +24,24 @@ class NodeMemory {
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
     ~Segment();
-    size_t bytes;              ///< of each rank's part
-    std::vector<char*> parts;  ///< by rank within the node, mapped
+    size_t bytes;              ///< the length of each rank's part
+    std::vector<char*> parts;  ///< the parts are mapped; the index is the rank within the node
     bool is_leased = false;
   };
-  /// A segment with at least `bytes` in each part, the same on all ranks; it returns when the pointer dies.
-  /// Null on all ranks of the node where one of them gets no such memory (failure() says why). Collective
-  /// over the node, with a barrier.
+  /// Returns a segment with at least `bytes` in each part, the same on all ranks; it goes back when the
+  /// pointer dies. Returns null on all ranks of the node where one of them gets no such memory (failure()
+  /// says why). Collective over the node, with a barrier.
   std::shared_ptr<Segment> lease(size_t bytes);
   /// Says why the last lease() gave none.
   const std::string& failure() const { return failure_; }
-  /// True the first time: users are told once that memory cannot be shared.
+  /// Returns true the first time: users are told once that memory cannot be shared.
   bool is_first_report() { return !std::exchange(has_reported_, true); }
   char* own(const Segment& segment) const { return segment.parts[size_t(node_->rank())]; }
   void barrier() { node_->barrier(); }
 
  private:
   std::shared_ptr<Segment> make(size_t bytes);
-  /// True if no rank of the node has a failure; if one has, failure_ is that of the first.
+  /// Returns true if no rank of the node has a failure; if one has, failure_ is that of the first.
   bool agree(const std::string& failure);
 
   CommunicatorPtr node_;

@@ -1,4 +1,4 @@
-/// Halos by persistent requests of the communicator (MPI_Send_init; copies in a single process).
+/// Halos travel by persistent requests of the communicator (MPI_Send_init; copies in a single process).
 #include "trellis/comm/transport/transport.hpp"
 
 namespace trellis {
@@ -23,7 +23,7 @@ class RequestsTransport final : public HaloTransport {
   void wait_each(const std::function<void(int)>& unpack) override {
     if (!has_several_) return HaloTransport::wait_each(unpack);
     unpack_as_they_arrive(unpack);
-    exchange_->wait();  // for what was sent
+    exchange_->wait();  // this waits for what was sent
   }
 
  private:

@@ -16,11 +16,11 @@
 namespace trellis {
 
 namespace {
-/// One message of the sender, in shared memory. Its two slots are filled in turn: the sender may be one
-/// exchange ahead of the receiver.
+/// A channel is one message of the sender, in shared memory. Its two slots are filled in turn: the sender may
+/// be one exchange ahead of the receiver.
 struct alignas(128) Channel {
-  alignas(64) uint64_t sent;   ///< exchanges whose data lie in a slot; written by the sender
-  alignas(64) uint64_t taken;  ///< exchanges whose slot may be filled anew; written by the receiver
+  alignas(64) uint64_t sent;   ///< so many exchanges have data in a slot; the sender writes it
+  alignas(64) uint64_t taken;  ///< so many have a slot that may be filled anew; the receiver writes it
   int64_t receiver, tag, bytes, offset;
 };
 /// A part begins with the number of channels, then come the channels, then the slots.
@@ -38,7 +38,7 @@ bool has_counted_to(uint64_t& counter, uint64_t value) {
   return std::atomic_ref<uint64_t>(counter).load(std::memory_order_acquire) >= value;
 }
 
-/// Which thread waits: MPI's calls are for the one that communicates.
+/// This says which thread waits: MPI's calls are for the one that communicates.
 enum class Waiting { communicates, is_a_helper };
 
 /// Waits until the other side has counted to `value`. After a while it moves messages between nodes on, and
@@ -62,7 +62,7 @@ void give_back(char* slot, size_t bytes) {
   for (size_t i = 0; i < bytes; i += cache_line) *static_cast<volatile char*>(slot + i) = 0;
 }
 
-/// The messages with ranks of this node and those with others, and where each of them is.
+/// Here are the messages with ranks of this node and those with others, and where each of them is.
 struct DividedMessages {
   DividedMessages(const NodeMemory& memory, const Messages& messages) {
     for (const Message& m : messages) {
@@ -74,7 +74,7 @@ struct DividedMessages {
   }
   struct Place {
     bool is_near;
-    int number;  ///< in its part
+    int number;  ///< the number in its part
   };
   Messages near, far;
   std::vector<Place> places;
@@ -97,7 +97,7 @@ class SharedTransport final : public HaloTransport {
         if (m.data != nullptr) bytes_to_copy_ += m.bytes;
   }
 
-  /// The channel of each receive. @pre every sender has written its channels
+  /// Finds the channel of each receive. @pre every sender has written its channels
   void find_channels(const NodeMemory& memory, int own_rank) {
     for (const Message& m : receives_.near) {
       char* part = segment_->parts[size_t(memory.node_rank(m.peer))];
@@ -140,7 +140,7 @@ class SharedTransport final : public HaloTransport {
     if (!remote_) return HaloTransport::wait_each(unpack);
     if (is_worth_a_thread()) beside_mpi([this](Waiting thread) { receive_near(thread); });
     unpack_as_they_arrive(unpack);
-    remote_->wait();  // for what was sent
+    remote_->wait();  // this waits for what was sent
   }
   TransportWay way() const override { return TransportWay::shared; }
   void* outgoing(int number) override {
@@ -162,13 +162,13 @@ class SharedTransport final : public HaloTransport {
     char* part;
     Channel* channel;
   };
-  /// Copies that take longer than a second thread needs to begin.
+  /// Returns true where copies take longer than a second thread needs to begin.
   bool is_worth_a_thread() const {
     constexpr size_t least_bytes = 1 << 17;
     return remote_ && bytes_to_copy_ >= least_bytes && thread_count() > 1;
   }
-  /// near() moves what travels within the node. Where a second thread pays it does that, and this one makes
-  /// MPI's calls meanwhile.
+  /// Calls near(), which moves what travels within the node. Where a second thread pays it does that, and
+  /// this one makes MPI's calls meanwhile.
   template <class F>
   void beside_mpi(const F& near) {
     if (!is_worth_a_thread()) return near(Waiting::communicates);
@@ -226,7 +226,7 @@ class SharedTransport final : public HaloTransport {
   DividedMessages sends_, receives_;
   std::vector<Source> from_;
   std::unique_ptr<Exchange> remote_;
-  std::vector<uint64_t> copied_;  ///< the turn whose data a receive with memory of its own has
+  std::vector<uint64_t> copied_;  ///< a receive with memory of its own has the data of this turn
   size_t bytes_to_copy_ = 0;
   uint64_t turn_ = 0;
 };

@@ -31,7 +31,8 @@ class StagedTransport final : public HaloTransport {
       stream_.copy_to_host(host_sends_[i].data, sends_[i].data, sends_[i].bytes);
   }
   bool has_arrived(int) override { return !is_under_way_; }
-  /// Callers come here after launching the inner sites, which the GPU computes meanwhile.
+  /// Waits for the messages. Callers come here after launching the inner sites, which the GPU computes
+  /// meanwhile.
   void wait(const std::function<void()>& unpack) override {
     stream_.wait();
     between_hosts_->start([] {});
@@ -50,7 +51,7 @@ class StagedTransport final : public HaloTransport {
     return messages;
   }
   GpuMessageMemory memory_;
-  std::deque<cuda::PinnedMemory> pinned_;  // cannot be moved
+  std::deque<cuda::PinnedMemory> pinned_;  // it cannot be moved
   Messages sends_, receives_, host_sends_, host_receives_;
   cuda::Stream stream_;
   TransportPtr between_hosts_;

@@ -1,6 +1,6 @@
 #pragma once
-/// The interface of all ways in which the messages of a halo travel, from kernels that write them to kernels
-/// that read them. Each way is one file beside this one; choice.cpp says which of them is taken.
+/// All ways in which the messages of a halo travel have this interface, from kernels that write them to
+/// kernels that read them. Each way is one file beside this one; choice.cpp says which of them is taken.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -16,25 +16,26 @@ inline constexpr TransportWay transport_ways[] = {TransportWay::requests, Transp
                                                   TransportWay::device};
 const char* name_of(TransportWay way);
 
-/// The messages of one halo, which travel many times. Construction registers memory, start() posts messages,
-/// has_arrived() asks for one of them, and wait() completes all. Several transports may be under way at once:
-/// whichever is waited for, the messages of all others move on. Nothing is allocated after construction.
+/// A transport has the messages of one halo, which travel many times. Construction registers memory, start()
+/// posts messages, has_arrived() asks for one of them, and wait() completes all. Several transports may be
+/// under way at once: whichever is waited for, the messages of all others move on. Nothing is allocated after
+/// construction.
 class HaloTransport {
  public:
   explicit HaloTransport(size_t receives);
   virtual ~HaloTransport() = default;
   virtual TransportWay way() const = 0;
-  /// Where send `number` is to be written by pack(), as kernels of the fields' backend see it: the data of
-  /// the message, or 64-byte aligned memory of the transport, perhaps another after each start(). It may wait
-  /// until the receiver needs that memory no longer.
+  /// Returns where send `number` is to be written by pack(), as kernels of the fields' backend see it: the
+  /// data of the message, or 64-byte aligned memory of the transport, perhaps another after each start(). It
+  /// may wait until the receiver needs that memory no longer.
   virtual void* outgoing(int number) = 0;
-  /// Where receive `number` lies, from unpack() until the next start(): the data of the message, or memory of
-  /// the transport, perhaps another after each start().
+  /// Returns where receive `number` lies, from unpack() until the next start(): the data of the message, or
+  /// memory of the transport, perhaps another after each start().
   virtual void* incoming(int number) = 0;
   /// Runs pack(), which writes all sends, and sends them on their way.
   virtual void start(const std::function<void()>& pack) = 0;
-  /// True once receive `number` of the exchange that was started is there; moves messages on, and does not
-  /// wait. On a GPU messages travel in wait(), and none is there before.
+  /// Returns true once receive `number` of the exchange that was started is there; it moves messages on, and
+  /// does not wait. On a GPU messages travel in wait(), and none is there before.
   virtual bool has_arrived(int number) = 0;
   /// Waits for all receives, then runs unpack(), which reads them.
   virtual void wait(const std::function<void()>& unpack) = 0;
@@ -47,7 +48,7 @@ class HaloTransport {
   void unpack_as_they_arrive(const std::function<void(int)>& unpack);
 
  private:
-  std::vector<int> all_, missing_;  ///< receives; those that unpack_as_they_arrive() still asks for
+  std::vector<int> all_, missing_;  ///< the receives; those that unpack_as_they_arrive() still asks for
 };
 
 using TransportPtr = std::unique_ptr<HaloTransport>;
@@ -56,26 +57,29 @@ using Messages = std::vector<Message>;
 // Messages of all functions have data in memory that the way can reach, or none: the transport then has
 // memory for them. Ranks match messages by tag. Each function is collective over the communicator.
 
-/// requests.cpp has persistent requests of the communicator, from and to memory of the host.
+/// Makes the transport of requests.cpp: it has persistent requests of the communicator, from and to memory of
+/// the host.
 TransportPtr make_requests_transport(Communicator& communicator, const Messages& sends,
                                      const Messages& receives);
 
-/// shared.cpp: kernels write and read messages between ranks of a node in memory that both have mapped;
-/// messages between nodes are requests. Null on all ranks of a node whose ranks get no such memory, and
-/// NodeMemory::failure() says why. @pre the communicator has a node()
+/// Makes the transport of shared.cpp: kernels write and read messages between ranks of a node in memory that
+/// both have mapped; messages between nodes are requests. Returns null on all ranks of a node whose ranks get
+/// no such memory, and NodeMemory::failure() says why. @pre the communicator has a node()
 TransportPtr make_shared_transport(Communicator& communicator, const Messages& sends,
                                    const Messages& receives);
 
-/// copied.cpp: as the shared one, but kernels write and read memory of their own rank.
+/// Makes the transport of copied.cpp: it is as the shared one, but kernels write and read memory of their own
+/// rank.
 TransportPtr make_copied_transport(Communicator& communicator, const Messages& sends,
                                    const Messages& receives);
 
-/// staged.cpp: kernels run on a GPU, and messages are copied to and from page-locked memory, between which
-/// another transport moves them, which `make` makes.
+/// Makes the transport of staged.cpp: kernels run on a GPU, and messages are copied to and from page-locked
+/// memory, between which another transport moves them, which `make` makes.
 TransportPtr make_staged_transport(const Messages& sends, const Messages& receives,
                                    const std::function<TransportPtr(const Messages&, const Messages&)>& make);
 
-/// device.cpp: kernels run on a GPU, and the MPI library takes messages from its memory.
+/// Makes the transport of device.cpp: kernels run on a GPU, and the MPI library takes messages from its
+/// memory.
 TransportPtr make_device_transport(Communicator& communicator, const Messages& sends,
                                    const Messages& receives);
 

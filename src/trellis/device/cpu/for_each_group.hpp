@@ -1,6 +1,6 @@
 #pragma once
-/// Loops over groups of sites that share scratch memory: f(group, thread), a thread's groups one after the
-/// other.
+/// These loops go over groups of sites that share scratch memory. They call f(group, thread), a thread's
+/// groups one after the other.
 #include <cstdint>
 
 #include "trellis/device/cpu/thread_team.hpp"

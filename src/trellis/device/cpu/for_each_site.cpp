@@ -19,7 +19,7 @@ double horizontal_maximum(const Vector& v) {
 /// Terms below this have no part in bin j.
 double least_term(int j) { return j > ExactSum::lowest ? std::ldexp(1.0, exact_sum_bin_bits * j) : 0.0; }
 
-/// The sum of terms of which the largest is in bin `top`. `masked`: in so many bins, counted from above, some
+/// Returns the sum of terms of which the largest is in bin `top`. In `masked` bins, counted from above, some
 /// of them are too small to have a part.
 template <int masked>
 ExactSum sum_of_parts(const double* terms, int count, int top) {
@@ -43,7 +43,7 @@ ExactSum sum_of_parts(const double* terms, int count, int top) {
   ExactSum sum;
   sum.top = top;
   for (int k = 0; k < exact_sum_bins; ++k) {
-    // 2^(-40 (top - k)) in two factors that neither overflow nor round
+    // This is 2^(-40 (top - k)) in two factors that neither overflow nor round.
     const double half_way = std::ldexp(1.0, -exact_sum_bin_bits / 2 * (top - k));
     for (int i = 0; i < width; ++i) sum.bins[k] += int64_t(parts[k][i] * half_way * half_way);
   }
@@ -58,8 +58,8 @@ ExactSum sum_of_parts(const double* terms, int count, int top, double smallest) 
 }
 }  // namespace
 
-/// Eight terms take 3 operations for the largest and the smallest, and 4 for each bin for the split, 2 more
-/// for one that some have no part in.
+/// Splits the buffer. Eight terms take 3 operations for the largest and the smallest, and 4 for each bin for
+/// the split, 2 more for one that some have no part in.
 void TermBuffer::flush() {
   if (count_ == 0) return;
   const int last = count_ - 1;  // it fills the last eight, as zeros would be the smallest
@@ -69,7 +69,7 @@ void TermBuffer::flush() {
     const Vector x = Vector::load(buffer_ + i);
     largest = maximum(largest, absolute(x));
     minus_smallest = maximum(minus_smallest, -absolute(x));
-    finite_check = finite_check + (x - x);  // NaN once a term is NaN or Inf
+    finite_check = finite_check + (x - x);  // it becomes NaN once a term is NaN or Inf
   }
   for (int i = last + 1; i < count_; ++i) buffer_[i] = 0.0;
   const double max = horizontal_maximum(largest);

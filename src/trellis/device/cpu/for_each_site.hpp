@@ -1,6 +1,6 @@
 #pragma once
-/// Site loops of the CPU backend (also of the emulated GPU layout): f(block), f(block) -> terms of exact
-/// sums.
+/// These are the site loops of the CPU backend (also of the emulated GPU layout). They call f(block), which
+/// for exact sums returns terms.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -13,14 +13,14 @@
 
 namespace trellis::cpu {
 
-/// f(block) for entries begin..end-1. Out of line, so that a kernel is compiled once for one and more
-/// threads.
+/// Calls f(block) for entries begin..end-1. It is out of line, so that a kernel is compiled once for one and
+/// more threads.
 template <class F>
 [[gnu::noinline]] void walk(const int32_t* list, int begin, int end, const F& f) {
   for (int i = begin; i < end; ++i) f(list ? list[i] : i);
 }
 
-/// f(begin, end) for each thread's share of the range.
+/// Calls f(begin, end) for each thread's share of the range.
 template <class F>
 void walk_in_shares(const SiteRange& range, const F& f) {
   if (range.size() == 0) return;
@@ -60,7 +60,7 @@ class TermBuffer {
   ExactSum sum_;
 };
 
-/// Pushes the terms of f(block) for entries begin..end-1. Out of line, as walk().
+/// Pushes the terms of f(block) for entries begin..end-1. It is out of line, as walk() is.
 template <size_t N, class F>
 [[gnu::noinline]] void collect(const int32_t* list, int begin, int end, const F& f,
                                std::array<TermBuffer, N>& buffers) {
@@ -79,7 +79,7 @@ void merge(std::array<TermBuffer, N>& buffers, ExactSum* sums) {
   for (size_t k = 0; k < N; ++k) sums[k].merge(own[k]);
 }
 
-/// sums[k] += the sum over the range of term k of f(block) -> std::array<LaneReal<double, W>, N>.
+/// Adds to sums[k] the sum over the range of term k of f(block) -> std::array<LaneReal<double, W>, N>.
 /// The result has the same bits for every order of sites, thread count and lane count.
 template <size_t N, class F>
 void reduce_sites(const SiteRange& range, const F& f, ExactSum* sums) {
@@ -90,7 +90,7 @@ void reduce_sites(const SiteRange& range, const F& f, ExactSum* sums) {
   });
 }
 
-/// The same for entries begin..end-1.
+/// Returns the same for entries begin..end-1.
 template <class F>
 [[gnu::noinline]] double maximum(const int32_t* list, int begin, int end, const F& f) {
   double largest = 0;
@@ -104,8 +104,8 @@ template <class F>
   return largest;
 }
 
-/// The largest value in any lane of f(block) -> LaneReal<double, W> over the range, at least 0; infinity if a
-/// value is NaN.
+/// Returns the largest value in any lane of f(block) -> LaneReal<double, W> over the range, at least 0;
+/// infinity if a value is NaN.
 template <class F>
 double maximum_over_sites(const SiteRange& range, const F& f) {
   double largest = 0;

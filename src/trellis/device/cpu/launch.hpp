@@ -1,5 +1,5 @@
 #pragma once
-/// Launches on CPUs, of the emulated GPU layout too (device/launch.hpp).
+/// These are the launches on CPUs, of the emulated GPU layout too (device/launch.hpp).
 #include <array>
 #include <type_traits>
 
@@ -13,7 +13,7 @@ namespace trellis::launch {
 inline namespace on_cpu {
 
 namespace detail {
-/// A kernel that computes two right-hand sides together.
+/// Such a kernel computes two right-hand sides together.
 template <class Kernel>
 concept TakesPairs = requires(const Kernel& kernel) {
   kernel.template compute<2>(0, 0);
@@ -37,7 +37,7 @@ LaunchTrials& trials_of() {
   return trials;
 }
 
-/// bring(block, ..) of cpu/walk/read_ahead.hpp: what the block reads, and what it writes.
+/// Returns bring(block, ..) of cpu/walk/read_ahead.hpp: it brings what the block reads, and what it writes.
 template <class Lines>
 auto bringing(const Lines& of_blocks) {
   return [&of_blocks](int block, const auto& read) {
@@ -81,7 +81,7 @@ void for_each_site_ask_ahead(const SiteRange& range, int slots, const Make& make
                                 cpu::asking_along(lines.blocks_ahead, make, compute));
 }
 
-/// sums[k] += the sum of term k of terms(kernel, block), likewise.
+/// Adds to sums[k] the sum of term k of terms(kernel, block), likewise.
 template <size_t N, class Storage, class Make, class Lines, class Terms>
 void reduce_sites_ask_ahead(const SiteRange& range, int slots, const Make& make, const Lines& lines,
                             const WorkingSet& all, const Terms& terms, ExactSum* sums) {
@@ -101,7 +101,7 @@ void for_each_link_update(const Call& call, int mu, const SiteRange& range, cons
   cpu::for_each_link_update<Layout, Storage>(call, mu, range, make);
 }
 
-/// f(index, part): a part of the scratch memory that is its thread's own.
+/// Calls f(index, part) with a part of the scratch memory that is its thread's own.
 template <class F>
 void for_each_in_scratch(int count, const F& f) {
   cpu::for_each_group(count, f);
@@ -119,13 +119,14 @@ void reduce_sites_of_links(const Call& call, Reach reach, const SiteRange& range
   cpu::reduce_sites_of_links<N, Layout, Storage>(call, reach, range, kernel, sums);
 }
 
-/// sums[row] += the sum of what f(begin, end, buffers) pushes into buffers[row]; f gets the range in pieces.
+/// Adds to sums[row] the sum of what f(begin, end, buffers) pushes into buffers[row]; f gets the range in
+/// pieces.
 template <class F>
 void reduce_pushed_rows(const SiteRange& range, int rows, const F& f, ExactSum* sums) {
   cpu::reduce_rows(range, rows, f, sums);
 }
 
-/// sums[N * index + k] += the sum of what f(index, buffers) pushes into buffers[k], for every index.
+/// Adds to sums[N * index + k] the sum of what f(index, buffers) pushes into buffers[k], for every index.
 template <size_t N, class F>
 void reduce_each(int count, const F& f, ExactSum* sums) {
   cpu::for_each_site(SiteRange(count), [&](int index) {

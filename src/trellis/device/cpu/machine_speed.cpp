@@ -21,7 +21,7 @@ void keep(const T& value) {
   asm volatile("" : : "m"(value) : "memory");
 }
 
-/// Eight independent sums: enough loads in flight.
+/// Reads with eight independent sums, which keep enough loads in flight.
 double read_part(const double* p, size_t count) {
   constexpr int streams = 8;
   Vector sums[streams];
@@ -32,7 +32,7 @@ double read_part(const double* p, size_t count) {
   return lane(sums[0], 0);
 }
 
-/// Runs body(thread, threads) on every thread until `seconds` have passed; returns seconds per round.
+/// Runs body(thread, threads) on every thread until `seconds` have passed; returns the seconds of a round.
 template <class F>
 double seconds_per_round(int threads, double seconds, const F& body) {
   long rounds = 0;

@@ -18,7 +18,7 @@
 namespace trellis {
 
 namespace {
-/// Bytes in use, and the most that there were.
+/// This counts the bytes in use, and the most that there were.
 class ByteCount {
  public:
   void add(size_t bytes) {
@@ -81,14 +81,15 @@ class FreedBlocks {
     held_ -= padded;
     return block;
   }
-  /// `in_use`: of the fields that are left.
+  /// Takes a block back. `in_use` are the bytes of the fields that are left.
   void give(void* block, size_t padded, size_t in_use) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (held_ + padded > sum_always && in_use + held_ + padded > on_host.peak()) return std::free(block);
     blocks_[padded].push_back(block);
     held_ += padded;
   }
-  /// Before a field of a new size: what waits here would make the process larger than it has been.
+  /// Frees what waits here before a field of a new size, where it would make the process larger than it has
+  /// been.
   void make_room(size_t padded, size_t in_use) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (held_ > sum_always && in_use + held_ + padded > on_host.peak()) release();
@@ -97,7 +98,7 @@ class FreedBlocks {
     const std::lock_guard<std::mutex> lock(mutex_);
     return held_;
   }
-  /// Back to the system; returns whether there was anything.
+  /// Gives all back to the system; returns whether there was anything.
   bool release_all() {
     const std::lock_guard<std::mutex> lock(mutex_);
     const bool any = held_ > 0;
@@ -118,7 +119,7 @@ class FreedBlocks {
   size_t held_ = 0;
 };
 
-/// It is never destroyed: fields in static storage outlive it otherwise.
+/// Returns the freed blocks. They are never destroyed: fields in static storage outlive them otherwise.
 FreedBlocks& freed_blocks() {
   static FreedBlocks& blocks = *new FreedBlocks;
   return blocks;
@@ -130,7 +131,7 @@ size_t padded_size(size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// Null if the machine has no more.
+/// Returns new memory, or null if the machine has no more.
 void* new_block(size_t bytes, size_t padded) {
   freed_blocks().make_room(padded, on_host.in_use());
   if (bytes >= huge_page) {
@@ -179,7 +180,7 @@ Memory::Memory(size_t bytes, Backend backend, bool is_zeroed) : bytes_{bytes}, b
     data_ = freed_blocks().take(padded);
     if (data_ == nullptr) data_ = new_block(bytes, padded);
     if (data_ == nullptr) throw MemoryError(message("allocation of ", bytes, " bytes failed"));
-    zero(data_, bytes);  // in any case: pages go to the threads that touch them first
+    zero(data_, bytes);  // this is done in any case: pages go to the threads that touch them first
   }
   count_on(backend).add(bytes);
   anywhere.add(bytes);

@@ -1,4 +1,4 @@
-/// The functions of the cuda backend in a build without it.
+/// A build without the cuda backend has its functions here.
 #ifndef TRELLIS_WITH_CUDA
 #include "trellis/base/error.hpp"
 #include "trellis/device/gpu.hpp"

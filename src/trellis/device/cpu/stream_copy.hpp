@@ -1,5 +1,5 @@
 #pragma once
-/// Copies that leave no trace in the caches: lines are written whole, without being read before.
+/// These copies leave no trace in the caches: lines are written whole, without being read before.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,8 +16,8 @@ inline bool can_stream(const void* to, size_t bytes) {
   return reinterpret_cast<uintptr_t>(to) % streamed_line == 0 && bytes % streamed_line == 0;
 }
 
-/// Copies whole lines; plainly on processors that have no such stores. Other threads see them after
-/// finish_streams().
+/// Copies whole lines, and does so plainly on processors that have no such stores. Other threads see them
+/// after finish_streams().
 /// @pre can_stream(to, bytes); from is aligned likewise
 inline void stream_copy(void* to, const void* from, size_t bytes) {
 #if defined(__AVX512F__)

@@ -30,16 +30,16 @@ namespace trellis::cpu {
 
 namespace {
 
-constexpr int turns_between_looks = 32;  // at the clock; a microsecond or two
+constexpr int turns_between_looks = 32;  // turns between looks at the clock; they take a microsecond or two
 // These are seconds.
-constexpr double awake = 1e-3;  // without work, where cores are free
+constexpr double awake = 1e-3;  // a thread without work stays awake so long where cores are free
 constexpr double awake_if_shared = 2e-5;
-constexpr double preempted = 3e-4;  // between two looks: something else had the core
-constexpr double believed = 1e-2;   // that cores are shared
+constexpr double preempted = 3e-4;  // so long between two looks says that something else had the core
+constexpr double believed = 1e-2;   // so long it is believed that cores are shared
 
-/// When cores are no longer taken for shared with other programs.
+/// From this time on, cores are no longer taken for shared with other programs.
 std::atomic<double> shared_until{0};
-/// More threads than cores that this process may use.
+/// There are more threads than cores that this process may use.
 std::atomic<bool> is_crowded{false};
 
 void believe_shared(double now) { shared_until.store(now + believed, std::memory_order_relaxed); }
@@ -52,8 +52,8 @@ void pause() {
 #endif
 }
 
-/// Spins until is_over() or for as long as that is worth it; whether it is over. `is_due`: what is awaited is
-/// being worked on, so that a long wait says that a core has something else to do.
+/// Spins until is_over() or for as long as that is worth it, and returns whether it is over. `is_due` says
+/// that what is awaited is being worked on, so that a long wait says that a core has something else to do.
 template <class IsOver>
 bool wait_awake(const IsOver& is_over, bool is_due) {
   double begin = 0, last = 0;
@@ -97,7 +97,7 @@ void wake_all(std::atomic<uint32_t>& number) {
 #endif
 }
 
-/// Where OMP_PROC_BIND or OMP_PLACES ask for it, a thread stays in its place; the first one is in its own
+/// Keeps a thread in its place where OMP_PROC_BIND or OMP_PLACES ask for it; the first one is in its own
 /// since the program began.
 void bind(int thread) {
 #if defined(__linux__)
@@ -147,7 +147,7 @@ class ThreadTeam {
     call(data, 0, threads);
     const auto is_over = [&] { return unfinished_.load(std::memory_order_acquire) == 0; };
     if (wait_awake(is_over, true)) return;
-    caller_sleeps_.store(true);  // before the last look
+    caller_sleeps_.store(true);  // this comes before the last look
     for (uint32_t left = unfinished_.load(); left > 0; left = unfinished_.load())
       sleep_while(unfinished_, left);
     caller_sleeps_.store(false);
@@ -165,7 +165,7 @@ class ThreadTeam {
     for (;;) {
       const auto is_over = [&] { return round_.load(std::memory_order_acquire) != seen; };
       while (!wait_awake(is_over, false)) {
-        sleeping_.fetch_add(1);  // before the last look, so that announce() knows of it
+        sleeping_.fetch_add(1);  // this comes before the last look, so that announce() knows of it
         if (round_.load() == seen) sleep_while(round_, seen);
         sleeping_.fetch_sub(1);
       }
@@ -176,20 +176,21 @@ class ThreadTeam {
     }
   }
 
-  alignas(64) std::atomic<uint32_t> round_{0};  // counts calls; workers wait for the next one
+  alignas(64) std::atomic<uint32_t> round_{0};  // it counts calls; workers wait for the next one
   std::atomic<int> sleeping_{0};
   void (*call_)(const void*, int, int) = nullptr;
   const void* data_ = nullptr;
   int threads_ = 1;
   std::atomic<bool> is_ending_{false};
-  alignas(64) std::atomic<uint32_t> unfinished_{0};  // workers that are not through with this call
+  alignas(64) std::atomic<uint32_t> unfinished_{0};  // it counts workers that are not through with this call
   std::atomic<bool> caller_sleeps_{false};
   std::vector<std::thread> workers_;
 };
 
 std::mutex team_in_use;
 
-/// The team of this process. A fork has none of its parent's threads: it starts with a team of its own.
+/// Returns the team of this process. A fork has none of its parent's threads: it starts with a team of its
+/// own.
 ThreadTeam*& team() {
   static ThreadTeam* the_team = nullptr;
   return the_team;

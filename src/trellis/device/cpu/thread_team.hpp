@@ -1,19 +1,19 @@
 #pragma once
-/// The threads of site loops. A pass over a small lattice takes 10 to 50 microseconds, so threads spin for up
-/// to a millisecond while they wait for the next one, and sleep at once where they notice that something else
-/// wants their core. OpenMP's runtime has a fixed choice of the two: 2+1 flavours on 8^4 took two threads
-/// 0.67 s a trajectory with the spinning that is bearable beside other programs, and 0.53 s with that which
-/// is not.
+/// These are the threads of site loops. A pass over a small lattice takes 10 to 50 microseconds, so threads
+/// spin for up to a millisecond while they wait for the next one, and sleep at once where they notice that
+/// something else wants their core. OpenMP's runtime has a fixed choice of the two: 2+1 flavours on 8^4 took
+/// two threads 0.67 s a trajectory with the spinning that is bearable beside other programs, and 0.53 s with
+/// that which is not.
 #include "trellis/device/threads.hpp"
 
 namespace trellis::cpu {
 
-/// call(data, thread, threads) on each of so many threads, the caller being thread 0; returns when all have.
-/// Inside another such call on one thread alone; callers on several threads of a program take turns.
-/// BadArgument: the system gives fewer threads.
+/// Calls call(data, thread, threads) on each of so many threads, the caller being thread 0; returns when all
+/// have. Inside another such call it works on one thread alone; callers on several threads of a program take
+/// turns. Throws BadArgument where the system gives fewer threads.
 void run_on_threads(void (*call)(const void* data, int thread, int threads), const void* data, int threads);
 
-/// f(thread, threads) on so many threads, as run_on_threads(); f does not throw.
+/// Calls f(thread, threads) on so many threads, as run_on_threads() does; f does not throw.
 template <class F>
 void on_threads(int threads, const F& f) {
   run_on_threads([](const void* data, int thread, int of) { (*static_cast<const F*>(data))(thread, of); }, &f,

@@ -18,7 +18,7 @@
 namespace trellis {
 
 namespace {
-/// Of the machine, whichever of them this process may use.
+/// Counts the cores of the machine, whichever of them this process may use.
 int all_cores() { return std::max(1, int(sysconf(_SC_NPROCESSORS_ONLN))); }
 
 /// The environment's number was looked at, or another one is set in its place.
@@ -30,7 +30,7 @@ int most_threads() { return 8 * all_cores(); }
 void require_sound_environment() {
   const char* const text = std::getenv("OMP_NUM_THREADS");
   if (text == nullptr || *text == '\0') return;
-  std::string rest = text;  // 4,2: of nested loops, which there are none of
+  std::string rest = text;  // a list as 4,2 has numbers of nested loops, which there are none of
   for (bool is_more = true; is_more;) {
     const size_t comma = rest.find(',');
     const std::optional<int> threads = whole_number(rest.substr(0, comma));

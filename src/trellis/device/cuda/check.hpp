@@ -1,12 +1,12 @@
 #pragma once
-/// CUDA errors as typed exceptions.
+/// CUDA errors become typed exceptions.
 #include <cuda_runtime.h>
 
 #include "trellis/base/error.hpp"
 
 namespace trellis::cuda {
 
-/// Throws MemoryError for an exhausted device, else Error, naming the call.
+/// Throws MemoryError for an exhausted device, and Error for other failures; the message names the call.
 inline void check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
   const std::string text = message(call, " failed: ", cudaGetErrorString(code));

@@ -1,5 +1,6 @@
 #pragma once
-/// Site loops of the CUDA backend: one thread per site and right-hand side; exact sums of per-site terms.
+/// These are the site loops of the CUDA backend, with one thread per site and right-hand side, and the exact
+/// sums of per-site terms.
 #include <cstdint>
 #include <type_traits>
 #include <typeinfo>
@@ -33,8 +34,8 @@ inline dim3 blocks_of(const SiteRange& range, int rows, int threads = threads_pe
   return dim3(unsigned((range.size() + threads - 1) / threads), unsigned(rows));
 }
 
-/// f(site, slot), or f(site), for every site of the range (its list lies on the device) and slot in
-/// [0, slots). @param threads of a block, at most threads_per_block
+/// Calls f(site, slot), or f(site), for every site of the range (its list lies on the device) and slot in [0,
+/// slots). @param threads is the number of threads of a block, at most threads_per_block
 template <class F>
 void for_each_site(const SiteRange& range, int slots, const F& f, int threads = threads_per_block) {
   if (range.size() == 0) return;
@@ -43,8 +44,8 @@ void for_each_site(const SiteRange& range, int slots, const F& f, int threads = 
   require_launched(typeid(F));
 }
 
-/// S slots for each thread. Blocks of the same sites follow each other, for the caches to keep what the slots
-/// have in common.
+/// Computes S slots in each thread. Blocks of the same sites follow each other, for the caches to keep what
+/// the slots have in common.
 template <int S, class F>
 __global__ void __launch_bounds__(threads_per_block)
     columns_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count, int first_slot,
@@ -55,8 +56,8 @@ __global__ void __launch_bounds__(threads_per_block)
   f.template compute<S>(list ? list[begin + i] : begin + i, first_slot + S * group);
 }
 
-/// f.compute<S>(site, slot) for every site of the range and every S-th slot from first_slot on, `groups`
-/// times.
+/// Calls f.compute<S>(site, slot) for every site of the range and every S-th slot from first_slot on,
+/// `groups` times.
 template <int S, class F>
 void for_each_site_of_columns(const SiteRange& range, int first_slot, int groups, const F& f,
                               int threads = threads_per_block) {
@@ -105,8 +106,8 @@ __device__ inline void add_of_block(PartialSum own, SumInMaking& row) {
   __syncthreads();  // the next sum of the block takes the same shared memory
 }
 
-/// True in all threads of the last of the launch's blocks of one column, which then sees what all others have
-/// added.
+/// Returns true in all threads of the last of the launch's blocks of one column, which then sees what all
+/// others have added.
 __device__ inline bool is_last_block(unsigned& blocks_done) {
   __shared__ bool is_last;
   __threadfence();
@@ -117,7 +118,7 @@ __device__ inline bool is_last_block(unsigned& blocks_done) {
   return is_last;
 }
 
-/// The host may read `finished` once it sees the turn.
+/// Shows the turn: the host may read `finished` once it sees it.
 __device__ inline void show_turn(FinishedSum& finished, unsigned turn) {
   __threadfence_system();
   *static_cast<volatile unsigned*>(&finished.turn) = turn;
@@ -158,8 +159,8 @@ __global__ void __launch_bounds__(threads_per_block)
     finish_rows<N>(rows, memory.finished + size_t(blockIdx.y) * N, memory.turn);
 }
 
-/// sums[column * N + k] += the sum over the range of term k of f in the column, for all columns in one
-/// launch. The same bits as on the CPU.
+/// Adds to sums[column * N + k] the sum over the range of term k of f in the column, for all columns in one
+/// launch. The bits are the same as on the CPU.
 template <int N, class F>
 void reduce_sites(const SiteRange& range, int columns, const F& f, ExactSum* sums) {
   static_assert(sizeof(SumInMaking) % sizeof(Bits) == 0);
@@ -172,7 +173,7 @@ void reduce_sites(const SiteRange& range, int columns, const F& f, ExactSum* sum
   take_sums(memory, columns * N, sums);
 }
 
-/// NaN and Inf have the largest bit patterns.
+/// Takes the largest bit pattern: NaN and Inf have the largest ones.
 template <class F>
 __global__ void __launch_bounds__(threads_per_block)
     maximum_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count,
@@ -200,7 +201,7 @@ __global__ void __launch_bounds__(threads_per_block)
   }
 }
 
-/// The largest f(site) over the range, at least 0; infinity if one is NaN. @pre f(site) >= 0
+/// Returns the largest f(site) over the range, at least 0; infinity if one is NaN. @pre f(site) >= 0
 template <class F>
 double maximum_over_sites(const SiteRange& range, const F& f) {
   if (range.size() == 0) return 0.0;

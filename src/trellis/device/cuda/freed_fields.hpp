@@ -1,5 +1,5 @@
 #pragma once
-/// Memory of the GPU that no field has and that this process keeps for the next ones.
+/// No field has this memory of the GPU; the process keeps it for the next ones.
 #include <cstddef>
 
 namespace trellis::cuda {

@@ -1,4 +1,4 @@
-/// The GPUs of this machine, streams and page-locked memory.
+/// This file has the GPUs of this machine, streams and page-locked memory.
 #include "trellis/device/gpu.hpp"
 
 #include <cxxabi.h>
@@ -15,7 +15,7 @@
 namespace trellis::cuda {
 
 namespace {
-/// This process's number among those of its node, as the starters of MPI programs tell it.
+/// Returns this process's number among those of its node, as the starters of MPI programs tell it.
 int local_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
                            "PMI_LOCAL_RANK", "SLURM_LOCALID"})
@@ -28,8 +28,8 @@ struct Choice {
   std::string failure;
 };
 
-/// Why the driver cannot be used. The runtime gives one code to a driver that is too old and to one that is
-/// missing.
+/// Says why the driver cannot be used. The runtime gives one code to a driver that is too old and to one that
+/// is missing.
 std::string driver_failure(cudaError_t code) {
   int driver = 0, runtime = 0;
   if (code != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
@@ -64,7 +64,7 @@ const Choice& choice() {
 
 thread_local cudaStream_t current = nullptr;
 
-/// Kept: they are made once for each launching thread.
+/// These events are kept: they are made once for each launching thread.
 struct TimerEvents {
   TimerEvents() {
     for (cudaEvent_t& event : events) check(cudaEventCreate(&event), "cudaEventCreate");

@@ -1,5 +1,5 @@
 #pragma once
-/// Launches on GPUs, real and simulated (device/launch.hpp).
+/// These are the launches on GPUs, real and simulated (device/launch.hpp).
 #include <algorithm>
 #include <map>
 
@@ -23,7 +23,7 @@ void for_each_site(const SiteRange& range, int slots, const Kernel& kernel) {
 }
 
 namespace detail {
-/// In threads of S right-hand sides, as many as fit in, and of one for what is left.
+/// Launches threads of S right-hand sides, as many as fit in, and of one for what is left.
 template <int S, class Kernel>
 void launch_columns(const SiteRange& range, int slots, const Kernel& kernel, int threads) {
   cuda::for_each_site_of_columns<S>(range, 0, slots / S, kernel, threads);
@@ -31,7 +31,8 @@ void launch_columns(const SiteRange& range, int slots, const Kernel& kernel, int
     cuda::for_each_site_of_columns<1>(range, slots - slots % S, slots % S, kernel, threads);
 }
 
-/// Threads take as many right-hand sides as the shape says, or fewer where the kernel cannot.
+/// Launches in a shape. Threads take as many right-hand sides as the shape says, or fewer where the kernel
+/// cannot.
 template <int S = 6, class Kernel>
 void launch_in_shape(const SiteRange& range, int slots, const Kernel& kernel, const LaunchShape& shape) {
   if constexpr (S > 1)
@@ -49,7 +50,7 @@ LaunchTrials& trials_of(int slots) {
 }
 }  // namespace detail
 
-/// In the fastest of launch_shapes, or with so many right-hand sides a thread as `columns` says.
+/// Launches in the fastest of launch_shapes, or with so many right-hand sides a thread as `columns` says.
 template <class Storage, class Kernel, class Lines>
 void for_each_site_read_ahead(const SiteRange& range, int slots, const Kernel& kernel, const Lines&,
                               const WorkingSet& all, Columns columns = {}) {
@@ -87,7 +88,7 @@ void reduce_sites(const SiteRange& range, const Kernel& kernel, ExactSum* sums) 
   cuda::reduce_sites<int(N)>(range, 1, kernel, sums);
 }
 
-/// sums[N * slot + k] += the sum of term k of kernel(site, slot), for all slots in one launch.
+/// Adds to sums[N * slot + k] the sum of term k of kernel(site, slot), for all slots in one launch.
 template <size_t N, class Kernel>
 void reduce_sites(const SiteRange& range, int slots, const Kernel& kernel, ExactSum* sums) {
   cuda::reduce_sites<int(N)>(range, slots, kernel, sums);
@@ -103,8 +104,8 @@ double maximum_over_sites(const SiteRange& range, const Kernel& kernel) {
   return cuda::maximum_over_sites(range, kernel);
 }
 
-/// sums[row] += the sum of row `row` of the terms that make(terms, stride)(site, slot) writes, rows being
-/// `stride` terms apart. The range begins at 0 and lists nothing.
+/// Adds to sums[row] the sum of row `row` of the terms that make(terms, stride)(site, slot) writes, rows
+/// being `stride` terms apart. The range begins at 0 and lists nothing.
 template <class Make>
 void reduce_written_rows(const SiteRange& range, int slots, int rows, const Make& make, ExactSum* sums) {
   const size_t stride = size_t(range.size());

@@ -1,4 +1,4 @@
-/// Memory of a CUDA device.
+/// This file has the memory of a CUDA device.
 #include "trellis/device/memory.hpp"
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace trellis::cuda {
 namespace {
 constexpr cudaStream_t main_stream = nullptr;
 
-/// The driver's pool of this GPU: solvers make the same temporary fields again and again, and what is freed
-/// stays with the process, for fields of any size.
+/// Returns the driver's pool of this GPU. Solvers make the same temporary fields again and again, and what is
+/// freed stays with the process, for fields of any size.
 cudaMemPool_t pool() {
   static const cudaMemPool_t own = [] {
     cudaMemPool_t found;
@@ -51,7 +51,7 @@ size_t bytes_of_gpu() {
   return all;
 }
 
-/// Null if the GPU has no more.
+/// Returns memory of the pool, or null if the GPU has no more.
 void* take_from_pool(size_t bytes) {
   if (bytes > bytes_of_gpu()) return nullptr;
   void* data = nullptr;
@@ -74,7 +74,8 @@ size_t bytes_of_freed_fields() {
   return pool_bytes(cudaMemPoolAttrReservedMemCurrent) - pool_bytes(cudaMemPoolAttrUsedMemCurrent);
 }
 
-/// Fields are made and freed in the order of the main stream, and a launch on another stream comes after.
+/// Returns memory with anything in it. Fields are made and freed in the order of the main stream, and a
+/// launch on another stream comes after.
 void* allocate_unset(size_t bytes) {
   const cudaStream_t own = launch_stream();
   void* data = take_from_pool(bytes);
@@ -99,7 +100,7 @@ void* allocate(size_t bytes) {
   return data;
 }
 
-/// Errors are ignored: at exit the driver may be gone already.
+/// Frees memory. Errors are ignored: at exit the driver may be gone already.
 void release(void* data) {
   try {
     if (const cudaStream_t own = launch_stream(); own != main_stream) order(own, main_stream);

@@ -1,5 +1,5 @@
 #pragma once
-/// Exact sums (base/exact_sum.hpp) on GPUs, real and simulated, in one launch: the split of a term at bins
+/// GPUs, real and simulated, make exact sums (base/exact_sum.hpp) in one launch: the split of a term at bins
 /// does not depend on the largest term, which only decides which three bins count. A thread adds its terms as
 /// integers in the three bins under its own largest one, a block of threads adds to integers in global
 /// memory, one pair for each bin that exists, and the last block leaves the three bins that count.
@@ -14,7 +14,7 @@ namespace trellis::cuda {
 
 using Bits = unsigned long long;  ///< the type that atomic additions take
 
-/// The top bits of the terms that ExactSum flags.
+/// These bits lie on top of the terms that ExactSum flags.
 enum SumFlags : unsigned { no_flags = 0, is_not_finite = 1, is_too_large = 2 };
 
 TRELLIS_SITE_FN Bits bits_of(double x) {
@@ -37,15 +37,16 @@ TRELLIS_SITE_FN double double_of(Bits bits) {
 }
 inline constexpr Bits infinity_bits = 0x7ff0000000000000ull;
 
-/// The bits of exact_sum_rounder(bin): 1.5 times 2^(52 + 40 bin), which is a normal number for every bin.
+/// Returns the bits of exact_sum_rounder(bin): 1.5 times 2^(52 + 40 bin), which is a normal number for every
+/// bin.
 TRELLIS_SITE_FN Bits rounder_bits(int bin) {
   return (Bits(1023 + 52 + exact_sum_bin_bits * bin) << 52) | (Bits(1) << 51);
 }
 
-/// At most 2^14 terms of a thread, or the sum of a block of 128 threads: no integer leaves 63 bits, as a part
-/// of a term has 40.
+/// This sum holds at most 2^14 terms of a thread, or the sum of a block of 128 threads: no integer leaves 63
+/// bits, as a part of a term has 40.
 struct PartialSum {
-  long long units[exact_sum_bins] = {0, 0, 0};  ///< as ExactSum::bins
+  long long units[exact_sum_bins] = {0, 0, 0};  ///< as in ExactSum::bins
   int top = ExactSum::lowest;
   unsigned flags = no_flags;
 
@@ -58,7 +59,7 @@ struct PartialSum {
     top = bin;
   }
 
-  /// The same parts as those of ExactSum::add().
+  /// Adds a term by the same parts as those of ExactSum::add().
   TRELLIS_SITE_FN void add(double x) {
     const Bits magnitude = bits_of(x) & ~(Bits(1) << 63);
     if (magnitude >= infinity_bits) {
@@ -97,7 +98,7 @@ struct FinishedSum {
   long long high[exact_sum_bins];
   int top;
   unsigned flags;
-  unsigned turn;  ///< of the launch that wrote it, after all else
+  unsigned turn;  ///< the launch that wrote it has this turn; it is written after all else
 
   ExactSum value() const {
     ExactSum sum;
@@ -109,14 +110,14 @@ struct FinishedSum {
   }
 };
 
-/// A sum in the making, in device memory: zero between launches. Every bin has a sum of the low 32 bits of
-/// parts and one of the rest, so that no number of blocks overflows it.
+/// This is a sum in the making, in device memory, which is zero between launches. Every bin has a sum of the
+/// low 32 bits of parts and one of the rest, so that no number of blocks overflows it.
 struct SumInMaking {
   static constexpr int least_bin = ExactSum::lowest - exact_sum_bins + 1;
   static constexpr int bins = ExactSum::highest - least_bin + 1;
   Bits low[bins], high[bins];
   unsigned top_above_lowest, flags;
-  unsigned blocks_done;  ///< of the first row of a group
+  unsigned blocks_done;  ///< only that of the first row of a group counts
 
   /// Adds the part in bin top - k of a block's sum.
   TRELLIS_SITE_FN void add_part(const PartialSum& sum, int k) {
@@ -148,7 +149,7 @@ struct SumInMaking {
   TRELLIS_SITE_FN static void add(Bits& sum, Bits part) { atomicAdd(&sum, part); }
   TRELLIS_SITE_FN static void raise(unsigned& largest, unsigned value) { atomicMax(&largest, value); }
   TRELLIS_SITE_FN static void set_bits(unsigned& all, unsigned bits) { atomicOr(&all, bits); }
-  /// Past the first cache, which does not see other blocks' additions.
+  /// Reads past the first cache, which does not see other blocks' additions.
   template <class T>
   TRELLIS_SITE_FN static T read(const T& value) {
     return __ldcg(&value);
@@ -166,38 +167,38 @@ struct SumInMaking {
 #endif
 };
 
-/// Blocks of a launch that sums `count` terms, of `threads` threads each: so few that each thread has some
-/// where there are many, and so many that none has more than PartialSum holds.
+/// Returns the blocks of a launch that sums `count` terms with `threads` threads each: they are so few that
+/// each thread has some where there are many, and so many that none has more than PartialSum holds.
 inline int blocks_of_sum(int count, int threads) {
   constexpr int most = 1024;
   const int all = (count + threads - 1) / threads;
   return all < most ? all : most;
 }
 
-/// Device memory for the sums of one launch of this thread of the host, and where they are left: zero on
-/// entry, kept between calls.
+/// One launch of this thread of the host has this device memory for its sums, and leaves them in `finished`.
+/// The memory is zero on entry and kept between calls.
 struct SumMemory {
   SumInMaking* in_making = nullptr;
-  FinishedSum* finished = nullptr;  ///< the device writes, the host reads
-  unsigned turn = 0;                ///< of this launch; never 0
+  FinishedSum* finished = nullptr;  ///< the device writes it, the host reads it
+  unsigned turn = 0;                ///< the turn of this launch; it is never 0
 };
 SumMemory sum_memory(int rows);
-/// Waits for the launch, then sums[row].merge(row) for all rows.
+/// Waits for the launch, then calls sums[row].merge(row) for all rows.
 void take_sums(const SumMemory& memory, int rows, ExactSum* sums);
-/// The number with these bits; infinity for NaN.
+/// Returns the number with these bits, and infinity for NaN.
 inline double maximum_of(Bits bits) {
   return bits > infinity_bits ? std::numeric_limits<double>::infinity() : double_of(bits);
 }
-/// Waits for the launch, and returns the number whose bits it left; infinity for NaN.
+/// Waits for the launch, and returns the number whose bits it left, and infinity for NaN.
 double take_maximum(const SumMemory& memory);
 
-/// Device memory for the terms of one launch of this thread of the host, kept between calls.
+/// Returns device memory for the terms of one launch of this thread of the host, kept between calls.
 double* term_buffer(size_t count);
-/// sums[row].merge(the exact sum of terms[row * stride ... + count)), terms on the device.
+/// Merges into sums[row] the exact sum of terms[row * stride ... + count), where terms lie on the device.
 void reduce_rows(const double* terms, int count, size_t stride, int rows, ExactSum* sums);
 
-/// The terms of a kernel at one site of one column: f(site, column) or f(site) returns an array or a number,
-/// or f(site, column, terms) writes them.
+/// Computes the terms of a kernel at one site of one column: f(site, column) or f(site) returns an array or a
+/// number, or f(site, column, terms) writes them.
 template <int N, class F>
 TRELLIS_SITE_FN void terms_of(const F& f, int site, int column, double (&terms)[N]) {
   const auto take = [&](const auto& values) {
@@ -214,7 +215,7 @@ TRELLIS_SITE_FN void terms_of(const F& f, int site, int column, double (&terms)[
     take(f(site));
 }
 
-/// Row `row` of terms that lie in memory.
+/// This functor gives row `row` of terms that lie in memory.
 struct TermsInMemory {
   const double* terms;
   size_t stride;

@@ -1,4 +1,4 @@
-/// The memory of exact sums on the device, and how the host takes them.
+/// This file has the memory of exact sums on the device, and takes them to the host.
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -12,8 +12,8 @@
 namespace trellis::cuda {
 
 namespace {
-/// Device memory that grows on demand and lives as long as the thread. Whoever launches waits for the result
-/// before it launches again, so that a thread needs no second one.
+/// Returns device memory that grows on demand and lives as long as the thread. Whoever launches waits for the
+/// result before it launches again, so that a thread needs no second one.
 template <class T>
 T* grown(Memory& memory, size_t count) {
   if (count * sizeof(T) > memory.bytes()) {
@@ -23,7 +23,7 @@ T* grown(Memory& memory, size_t count) {
   return static_cast<T*>(memory.data());
 }
 
-/// Page-locked memory of the host that the device writes to.
+/// This is page-locked memory of the host that the device writes to.
 class FinishedSums {
  public:
   FinishedSums() = default;

@@ -1,13 +1,13 @@
 #pragma once
-/// Where launches of this thread go, and what is asked behind each of them.
+/// These functions say where launches of this thread go, and check each of them.
 #include <cuda_runtime.h>
 
 #include <typeinfo>
 
 namespace trellis::cuda {
 
-/// The stream of this thread's launches; null is the main one. The thread has the GPU of the process from
-/// here on: CUDA keeps a choice for each thread of the host.
+/// Returns the stream of this thread's launches; null is the main one. The thread has the GPU of the process
+/// from here on: CUDA keeps a choice for each thread of the host.
 cudaStream_t launch_stream();
 
 /// Throws Error, with the kernel's name, if the launch just made failed; where TRELLIS_GPU_CHECK is 1 it

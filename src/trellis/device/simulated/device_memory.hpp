@@ -1,5 +1,6 @@
 #pragma once
-/// Memory of a simulated GPU: a region of addresses that the host cannot touch outside launches and copies.
+/// A simulated GPU has its memory in a region of addresses that the host cannot touch outside launches and
+/// copies.
 #include <cstddef>
 
 namespace trellis::cuda {

@@ -1,7 +1,7 @@
 #pragma once
-/// Site loops of a simulated GPU (preset cuda-simulated): the launches for GPUs compiled by the host's
-/// compiler. While a loop runs, device memory can be reached, else not; a functor that holds a pointer to
-/// host memory is refused. Loops run at once, or when the schedule of the queues lets them (queues.hpp).
+/// These are the site loops of a simulated GPU (preset cuda-simulated): the launches for GPUs compiled by the
+/// host's compiler. While a loop runs, device memory can be reached, else not; a functor that holds a pointer
+/// to host memory is refused. Loops run at once, or when the schedule of the queues lets them (queues.hpp).
 #include <algorithm>
 #include <type_traits>
 
@@ -14,8 +14,8 @@
 
 namespace trellis::cuda {
 
-/// Bytes of F that are looked at: without tail padding, which __builtin_clear_padding leaves as it is, and
-/// without as much as it may be (members at the end are numbers).
+/// Returns the bytes of F that are looked at: without tail padding, which __builtin_clear_padding leaves as
+/// it is, and without as much as it may be (members at the end are numbers).
 template <class F>
 size_t bytes_of_members() {
   struct Behind : F {
@@ -42,7 +42,8 @@ inline int site_of(const SiteRange& range, int i) {
   return range.list ? range.list[range.begin + i] : range.begin + i;
 }
 
-/// body(functor, site) with the copy of the functor that travels to the device, in the queue of launches.
+/// Calls body(functor, site) with the copy of the functor that travels to the device, in the queue of
+/// launches.
 template <class F, class Body>
 void simulate_launch(const SiteRange& range, const F& f, const Body& body) {
   check_launch(range, f);
@@ -74,7 +75,7 @@ void for_each_site_of_columns(const SiteRange& range, int first_slot, int groups
   });
 }
 
-/// The sum of what a block's threads add, as a launch of sums hands out the sites: thread after thread.
+/// Adds the sum of what a block's threads add, as a launch of sums hands out the sites: thread after thread.
 template <int N, class F>
 void add_block_of_terms(const SiteRange& range, const F& f, int column, int block, int blocks,
                         SumInMaking* rows) {

@@ -1,5 +1,5 @@
-/// A GPU simulated on the host, for machines without one: the dispatch, tables, halos and copies of the cuda
-/// backend run as they are, the launches are loops.
+/// This GPU is simulated on the host, for machines without one: the dispatch, tables, halos and copies of the
+/// cuda backend run as they are, the launches are loops.
 #include "trellis/device/gpu.hpp"
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ char* const region = reinterpret_cast<char*>(size_t(0x200000000000));
 size_t used = 0;
 int accesses = 0;
 thread_local double timer_start = 0;
-std::map<void*, size_t>& allocations = *new std::map<void*, size_t>;  // outlives static fields
+std::map<void*, size_t>& allocations = *new std::map<void*, size_t>;  // it outlives static fields
 std::multimap<size_t, void*>& free_blocks = *new std::multimap<size_t, void*>;
 
 void protect(int protection) {
@@ -57,14 +57,14 @@ bool is_device_pointer(const void* pointer) {
   return p >= region && p < region + region_bytes;
 }
 
-/// User addresses begin with 0x55 to 0x7f and have 48 bits; no double that a kernel takes, and no pair of
-/// small integers, looks like that.
+/// Refuses pointers to the host. User addresses begin with 0x55 to 0x7f and have 48 bits; no double that a
+/// kernel takes, and no pair of small integers, looks like that.
 void require_no_host_pointers(const void* object, size_t bytes) {
   for (size_t at = 0; at + 8 <= bytes; at += 8) {
     size_t word;
     std::memcpy(&word, static_cast<const char*>(object) + at, 8);
     if (word < size_t(0x550000000000) || word >= size_t(0x800000000000)) continue;
-    if ((word & 0xff) < 2) continue;  // may be a bool and what its padding holds
+    if ((word & 0xff) < 2) continue;  // it may be a bool and what its padding holds
     unsigned char resident;
     if (mincore(reinterpret_cast<void*>(word / page * page), 1, &resident) == 0)
       throw Error(message("a launch was given a host pointer, in byte ", at, " of ", bytes));
@@ -72,8 +72,8 @@ void require_no_host_pointers(const void* object, size_t bytes) {
 }
 
 namespace {
-/// NaN in every number, so that whoever reads before it writes is found: at once in memory that nobody had,
-/// else behind what the main queue does with it for its last owner.
+/// Puts NaN in every number, so that whoever reads before it writes is found: at once in memory that nobody
+/// had, else behind what the main queue does with it for its last owner.
 void poison(void* data, size_t bytes, bool is_new) {
   const auto fill = [=] { std::memset(data, 0xff, bytes); };
   if (!is_new) return simulated::submit(simulated::main_queue, fill);
@@ -82,7 +82,8 @@ void poison(void* data, size_t bytes, bool is_new) {
 }
 }  // namespace
 
-/// Memory is made and freed in the order of the main queue; a launch of another queue comes after.
+/// Returns memory with anything in it. Memory is made and freed in the order of the main queue; a launch of
+/// another queue comes after.
 void* allocate_unset(size_t bytes) {
   reserve();
   const size_t rounded = (bytes + page - 1) / page * page;
@@ -173,7 +174,7 @@ double stop_launch_timer() {
 
 PinnedMemory::PinnedMemory(size_t bytes) : data_{std::calloc(bytes > 0 ? bytes : 1, 1)}, bytes_{bytes} {}
 PinnedMemory::~PinnedMemory() {
-  simulated::wait_for_all();  // as cudaFreeHost
+  simulated::wait_for_all();  // cudaFreeHost does so, too
   std::free(data_);
 }
 

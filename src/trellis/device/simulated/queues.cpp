@@ -12,7 +12,7 @@ namespace trellis::cuda::simulated {
 
 namespace {
 
-/// Work, or a mark: that another queue has done so many pieces.
+/// A piece is work, or a mark that another queue has done so many pieces.
 struct Piece {
   std::function<void()> work;
   int other = -1;
@@ -26,7 +26,7 @@ struct Queue {
 
 struct Schedule {
   explicit Schedule(uint64_t seed) : random{seed} {
-    constexpr double eagerness[] = {0, 0.2, 0.6};  // how often a piece runs that nobody waits for
+    constexpr double eagerness[] = {0, 0.2, 0.6};  // a piece that nobody waits for runs so often
     chance = eagerness[random() % 3];
   }
   bool is_eager() { return double(random() >> 11) * 0x1p-53 < chance; }
@@ -47,11 +47,11 @@ struct State {
   int next = 1, of_launches = main_queue;
 };
 State& state() {
-  static State& all = *new State;  // outlives fields in static storage
+  static State& all = *new State;  // it outlives fields in static storage
   return all;
 }
 
-/// The queue that a mark waits for; -1 if the first piece can run.
+/// Returns the queue that a mark waits for, and -1 if the first piece can run.
 int blocking(const Queue& queue) {
   const Piece& first = queue.waiting.front();
   if (first.other < 0) return -1;
@@ -72,7 +72,7 @@ void step(Queue& queue) {
   ++queue.done;
 }
 
-/// Some pieces that nobody waits for.
+/// Runs some pieces that nobody waits for.
 void run_eagerly() {
   while (state().schedule->is_eager()) {
     std::vector<Queue*> ready;
@@ -83,7 +83,7 @@ void run_eagerly() {
   }
 }
 
-/// The pieces of a queue until `count` are done, and of other queues what they wait for.
+/// Runs the pieces of a queue until `count` are done, and of other queues what they wait for.
 void run_until(int number, uint64_t count) {
   Queue& queue = state().queues.at(number);
   while (queue.done < count) {

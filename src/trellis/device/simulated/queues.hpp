@@ -1,7 +1,7 @@
 #pragma once
-/// Queues of work of a simulated GPU. Without a schedule work runs at once. With one it runs as late as waits
-/// allow, or somewhat earlier, and the queues take turns at random: whoever forgets to wait finds old numbers
-/// under some schedule. The seed of a schedule comes from TRELLIS_SIMULATE_SEED, or from a test.
+/// A simulated GPU has queues of work. Without a schedule work runs at once. With one it runs as late as
+/// waits allow, or somewhat earlier, and the queues take turns at random: whoever forgets to wait finds old
+/// numbers under some schedule. The seed of a schedule comes from TRELLIS_SIMULATE_SEED, or from a test.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,9 +11,9 @@ namespace trellis::cuda::simulated {
 constexpr int main_queue = 0;
 
 int make_queue();
-/// @pre not the main queue. What it holds runs first.
+/// Removes a queue. What it holds runs first. @pre it is not the main queue
 void remove_queue(int queue);
-/// The queue of launches: that of the innermost Stream::Scope, else the main one.
+/// Returns the queue of launches: that of the innermost Stream::Scope, else the main one.
 int launch_queue();
 void set_launch_queue(int queue);
 
@@ -21,7 +21,7 @@ void set_launch_queue(int queue);
 void submit(int queue, std::function<void()> work);
 /// Makes work that comes to the queue from here on run after the work that the other one holds now.
 void order_behind(int queue, int other);
-/// The host waits for what the queue holds now.
+/// Lets the host wait for what the queue holds now.
 void wait_for(int queue);
 void wait_for_all();
 
@@ -29,7 +29,7 @@ void wait_for_all();
 void set_schedule(std::optional<uint64_t> seed);
 bool has_schedule();
 
-/// The waits of a stream that a test can leave out, to see whether the schedules find it.
+/// A test can leave out one of these waits of a stream, to see whether the schedules find it.
 enum class StreamWait { none, follow_main, precede_main, wait };
 void leave_out(StreamWait wait);
 bool is_left_out(StreamWait wait);

@@ -24,7 +24,7 @@ int blocks_of_tile(const TiledField& field) {
   return int(std::max<size_t>(1, tile_bytes / field.block_bytes));
 }
 
-/// The end of the tile that begins at entry `begin`; where it is streamed, blocks follow each other.
+/// Returns the end of the tile that begins at entry `begin`; where it is streamed, blocks follow each other.
 int end_of_tile(const SiteRange& sites, int begin, int end, int of_tile, bool streams) {
   int last = std::min(end, begin + of_tile);
   if (!streams || !sites.list) return last;
@@ -33,7 +33,7 @@ int end_of_tile(const SiteRange& sites, int begin, int end, int of_tile, bool st
   return next;
 }
 
-/// It holds memory for one tile of this thread.
+/// This buffer holds memory for one tile of this thread.
 class TileBuffer {
  public:
   char* of(size_t bytes) {
@@ -53,7 +53,7 @@ class TileBuffer {
   size_t size_ = 0;
 };
 
-/// An address that becomes `data` when `offset` is added to it.
+/// Returns an address that becomes `data` when `offset` is added to it.
 template <class T>
 T* before(T* data, size_t offset) {
   return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(data) - offset);

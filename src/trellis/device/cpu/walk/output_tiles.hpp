@@ -1,5 +1,5 @@
 #pragma once
-/// Passes of several steps over a field of the CPU backend, tile by tile: what one step has written is in the
+/// Several steps pass over a field of the CPU backend, tile by tile: what one step has written is in the
 /// cache when the next one takes it.
 ///
 /// Where a field leaves the caches, each of its lines is read before it is written, only to be overwritten.
@@ -15,31 +15,31 @@ namespace trellis {
 
 class Geometry;
 
-/// A field of one parity on the CPU, as passes see it that write it block by block.
+/// Passes that write a field block by block see it like this. It is of one parity and on the CPU.
 struct TiledField {
   RawField raw;
-  size_t block_bytes, scale_bytes;  ///< of a block, and of its scales
-  int blocks;                       ///< of the whole field
+  size_t block_bytes, scale_bytes;  ///< those of a block, and of its scales
+  int blocks;                       ///< those of the whole field
   const Geometry* geometry;
   const char* storage;
 };
 
-/// Work on the sites of a tile; `out` is where their output lies, by the number of the block as ever.
+/// A step works on the sites of a tile; `out` is where their output lies, by the number of the block as ever.
 using TileStep = std::function<void(const SiteRange& tile, const RawField& out)>;
 
 enum class TileOutput { in_place, streamed };
 
-/// step() for each tile of the sites, all threads having their shares.
+/// Calls step() for each tile of the sites, all threads having their shares.
 /// @throws BadArgument: streamed, of a field whose blocks do not fill cache lines
 void walk_in_tiles(const TiledField& out, const SiteRange& sites, TileOutput output, const TileStep& step);
 
-/// Whether what is written is taken again while it is still in a cache: it is not streamed then.
+/// The use says whether what is written is taken again while it is still in a cache: it is not streamed then.
 enum class OutputUse { later, soon };
 
-/// The same in the way that is faster; step() has all sites at once where nothing is gained by tiles, or
+/// Does the same in the way that is faster; step() has all sites at once where nothing is gained by tiles, or
 /// where launches cannot be cut. Parts of a field have a trial of their own, apart from whole ones.
-/// @param rereads     whether step() reads what it wrote
-/// @param working_set bytes of all fields concerned, on this rank
+/// @param rereads says whether step() reads what it wrote
+/// @param working_set is the bytes of all fields concerned, on this rank
 void walk_in_faster_tiles(const TiledField& out, const SiteRange& sites, bool rereads, OutputUse use,
                           size_t working_set, const TileStep& step);
 

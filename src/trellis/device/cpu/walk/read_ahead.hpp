@@ -1,8 +1,8 @@
 #pragma once
-/// Walks that bring nearer what blocks need before they compute them.
+/// These walks bring nearer what blocks need before they compute them.
 ///
-/// A hop takes links and neighbours from a dozen places, a few lines each, in an order that the hardware
-/// does not foresee; on some processors it waits for most of these lines. Reads in sequence are foreseen, and
+/// A hop takes links and neighbours from a dozen places, a few lines each, in an order that the hardware does
+/// not foresee; on some processors it waits for most of these lines. Reads in sequence are foreseen, and
 /// lines that were asked for come while the block before is computed. On other processors, and where
 /// everything is in the L2 cache, both cost more than they save: lab/wilson_hop has figures, and a trial
 /// decides.
@@ -38,11 +38,12 @@ struct Traffic {
   LaunchSubject whole = {};
 };
 
-/// What a walk does before it computes: nothing, read what a group of blocks needs, or ask for what the next
-/// block needs. along: the kernel's views ask, for a piece of a later block with each piece of this one.
+/// A walk does this before it computes: nothing, or read what a group of blocks needs, or ask for what the
+/// next block needs. With `along` the kernel's views ask, for a piece of a later block with each piece of
+/// this one.
 enum class Ahead { nothing, read, ask, along };
-inline constexpr int ways_ahead = 3;        ///< of kernels that do not ask
-inline constexpr int ways_ahead_along = 4;  ///< of those that do
+inline constexpr int ways_ahead = 3;        ///< kernels that do not ask have so many
+inline constexpr int ways_ahead_along = 4;  ///< those that ask have so many
 
 /// Calls launch(ahead) and, where the working set leaves the caches, keeps count of which is fastest.
 template <class Launch>
@@ -53,7 +54,8 @@ void launch_tried(const SiteRange& range, const Traffic& traffic, LaunchTrials& 
   trials.launch(traffic.whole, range.size(), [&](int way) { launch(Ahead(way)); });
 }
 
-/// Entries begin..end-1 by f(begin, end), a group of blocks at a time after bring(block, read_lines) of each.
+/// Computes entries begin..end-1 by f(begin, end), a group of blocks at a time after bring(block, read_lines)
+/// of each.
 template <class Bring, class F>
 void walk_groups(const int32_t* list, int begin, int end, size_t bytes_of_block, const Bring& bring,
                  const F& f) {
@@ -67,7 +69,7 @@ void walk_groups(const int32_t* list, int begin, int end, size_t bytes_of_block,
   }
 }
 
-/// Entries begin..end-1 by f(begin, end), each after bring(block, ask_for_lines) of the next.
+/// Computes entries begin..end-1 by f(begin, end), each after bring(block, ask_for_lines) of the next.
 template <class Bring, class F>
 void walk_asking(const int32_t* list, int begin, int end, const Bring& bring, const F& f) {
   for (int i = begin; i < end; ++i) {
@@ -90,26 +92,26 @@ void walk_ahead(Ahead ahead, const int32_t* list, int begin, int end, size_t byt
   }
 }
 
-/// make(ahead) of an f that never asks by itself.
+/// Returns make(ahead) of an f that never asks by itself.
 template <class F>
 auto in_every_way(const F& f) {
   return [&f](Ahead) -> const F& { return f; };
 }
-/// make(ahead) of an f that asks for what lies so many blocks further on, once it is told: of a kernel from
-/// make_kernel(blocks_ahead), 0 being without, and f(kernel, block).
+/// Returns make(ahead) of an f that asks for what lies so many blocks further on, once it is told. It calls
+/// f(kernel, block) with a kernel from make_kernel(blocks_ahead), where 0 asks for nothing.
 template <class MakeKernel, class F>
 auto asking_along(int blocks_ahead, const MakeKernel& make_kernel, const F& f) {
   return [&, blocks_ahead](Ahead ahead) {
-    // not forced inline: a walk's counters would take registers that the kernel needs
+    // This is not forced inline: a walk's counters would take registers that the kernel needs.
     return [kernel = make_kernel(ahead == Ahead::along ? blocks_ahead : 0), &f](int block) {
       return f(kernel, block);
     };
   };
 }
 
-/// for_each_site() of f = make(ahead), perhaps with bring(block, lines) before f(block), where
-/// lines(data, bytes) is to be called for all that the block reads. @pre the trials have ways_ahead ways, or
-/// ways_ahead_along where make(Ahead::along) gives an f that asks by itself
+/// Does for_each_site() of f = make(ahead), perhaps with bring(block, lines) before f(block). bring() calls
+/// lines(data, bytes) for all that the block reads. @pre the trials have ways_ahead ways, or ways_ahead_along
+/// where make(Ahead::along) gives an f that asks by itself
 template <class Bring, class Make>
 void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials,
                               const Bring& bring, const Make& make) {

@@ -1,6 +1,7 @@
 #pragma once
-/// Site loops of the CPU over kernels that take links from all around a block: read_ahead.hpp with the links
-/// of the block and of its neighbours in y, z and t. Those in x come with the blocks before and after.
+/// These site loops of the CPU are for kernels that take links from all around a block: they read ahead
+/// (read_ahead.hpp) the links of the block and of its neighbours in y, z and t. Those in x come with the
+/// blocks before and after.
 #include <type_traits>
 
 #include "trellis/device/cpu/walk/read_ahead.hpp"
@@ -77,7 +78,8 @@ class LinksOfStaples {
   int mu_;
 };
 
-/// Blocks lie in the order of sites, parities in turn: the next one, and the next of the same parity.
+/// Blocks lie in the order of sites, parities in turn: so far away are the next one, and the next of the same
+/// parity.
 inline constexpr int to_next = 1, to_next_of_parity = 2;
 
 template <class Lines, class Make>
@@ -89,14 +91,14 @@ void for_each_site_asking(const SiteRange& range, const Traffic& traffic, const 
   for_each_site_read_ahead(range, traffic, trials, links, asking_along(blocks_ahead, make, compute));
 }
 
-/// for_each_site() of a kernel that updates the links of direction mu. make(blocks_ahead) gives the kernel,
-/// whose links ask for those of so many blocks further on (RawField::blocks_ahead).
+/// Does for_each_site() of a kernel that updates the links of direction mu. make(blocks_ahead) gives the
+/// kernel, whose links ask for those of so many blocks further on (RawField::blocks_ahead).
 template <class Layout, class Storage, class Call, class Make>
 void for_each_link_update(const Call& call, int mu, const SiteRange& range, const Make& make) {
   const LinksOfStaples<Layout, Storage> links(call, mu);
   for_each_site_asking(range, links.traffic(call), links, to_next_of_parity, make);
 }
-/// for_each_site() of a kernel that reads the links of the call, likewise.
+/// Does for_each_site() of a kernel that reads the links of the call, likewise.
 template <class Layout, class Storage, class Call, class Make>
 void for_each_site_of_links(const Call& call, const SiteRange& range, const Make& make) {
   const LinksAround<Layout, Storage> links(call, Reach::around);

@@ -23,10 +23,11 @@ bool has_exchanges(const SliceWalk& walk) {
   return std::any_of(walk.passes.begin(), walk.passes.end(), has_exchange);
 }
 
-/// Over how many slices the last pass needs, one way, what is computed here.
+/// Returns over how many slices the last pass needs, one way, what is computed here.
 int reach_together(const SliceWalk& walk) { return reach_of(walk.passes, has_exchanges(walk) ? 0 : 1); }
 
-/// Which slices of which passes are done; computes others in the order in which they are needed.
+/// A wavefront knows which slices of which passes are done; it computes others in the order in which they are
+/// needed.
 class Wavefront {
  public:
   Wavefront(const SiteLayout& layout, const SliceWalk& walk)
@@ -53,8 +54,8 @@ class Wavefront {
     now.step(slice(t));
     is_done = 1;
   }
-  /// Sends what neighbours need for this pass, which is computed first; nothing where it takes nothing of
-  /// them.
+  /// Sends what neighbours need for this pass, which is computed first; does nothing where the pass takes
+  /// nothing of them.
   void start(size_t pass) {
     const SlicePass& now = walk_.passes[pass];
     if (!has_exchange(now) || is_started_[pass]) return;
@@ -65,7 +66,7 @@ class Wavefront {
     }
     now.start();
   }
-  /// Slices from `times` on are those from 0 on, again.
+  /// Reads slices up to this one; those from `times` on are those from 0 on, again.
   void read_to(int last) {
     if (!walk_.read) return;
     for (; read_ <= last; ++read_) walk_.read(slice(read_ % times_));
@@ -92,8 +93,8 @@ class Wavefront {
   std::vector<char> is_started_, is_finished_;
 };
 
-/// The last pass begins so late that the first one goes from slice 0 on in order; the slices that are left
-/// over need those from 0 on once more.
+/// Walks around the lattice. The last pass begins so late that the first one goes from slice 0 on in order;
+/// the slices that are left over need those from 0 on once more.
 void walk_around(Wavefront& wavefront, const SliceWalk& walk) {
   const size_t last = walk.passes.size() - 1;
   const int late = reach_together(walk), times = wavefront.times();
@@ -102,9 +103,9 @@ void walk_around(Wavefront& wavefront, const SliceWalk& walk) {
   for (int t = 0; t < late; ++t) wavefront.compute(last, t);
 }
 
-/// The last pass begins where it needs nothing from other ranks, so that the first exchange has all the time
-/// until the first pass comes to the last slices; the second starts as soon as both faces are there, and has
-/// what is left of the slices that need nothing of it.
+/// Walks between ranks. The last pass begins where it needs nothing from other ranks, so that the first
+/// exchange has all the time until the first pass comes to the last slices; the second starts as soon as both
+/// faces are there, and has what is left of the slices that need nothing of it.
 void walk_between_ranks(Wavefront& wavefront, const SliceWalk& walk) {
   const size_t last = walk.passes.size() - 1;
   const int late = reach_together(walk), times = wavefront.times(), reach = walk.passes[last].reach;
@@ -138,7 +139,7 @@ void walk_in_slices(const SiteLayout& layout, const SliceWalk& walk) {
   for (const SlicePass& pass : walk.passes)
     TRELLIS_REQUIRE(has_exchange(pass) == (exchanges && pass.reach > 0),
                     "a walk in slices: some passes reach over slices of other ranks and some do not");
-  // a pass that waits for other ranks is launched apart for what it can do before
+  // A pass that waits for other ranks is launched apart for what it can do before.
   for (const SlicePass& pass : walk.passes) count_launches(has_exchange(pass) ? 2 : 1);
   Wavefront wavefront(layout, walk);
   exchanges ? walk_between_ranks(wavefront, walk) : walk_around(wavefront, walk);
