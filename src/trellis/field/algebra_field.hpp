@@ -21,7 +21,7 @@ class AlgebraField {
   bool is_stored_like(const AlgebraField& other) const {
     return tables_ == other.tables_ && precision_ == other.precision_;
   }
-  /// Whether kernels can take it together with the links of U.
+  /// Returns whether kernels can take it together with the links of U.
   bool is_stored_like(const GaugeField& U) const {
     return tables_->layout()->lanes() == U.lanes() && lattice_->geometry() == U.geometry() &&
            backend() == U.backend() && precision_ == U.precision();
@@ -36,7 +36,7 @@ class AlgebraField {
   void to_canonical(double* out) const;
   void from_canonical(const double* in);
 
-  /// Returns [block][mu][8][lane].
+  /// Returns the array [block][mu][8][lane].
   RawField raw() const;
 
  private:
@@ -50,7 +50,7 @@ class AlgebraField {
   Memory memory_;
 };
 
-/// sum over links of sum_a p_a q_a = -2 tr(P Q); collective, exact. @pre double precision
+/// Returns the sum over links of sum_a p_a q_a = -2 tr(P Q); collective, exact. @pre double precision
 double dot(const AlgebraField& p, const AlgebraField& q);
 
 }  // namespace trellis

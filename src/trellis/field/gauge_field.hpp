@@ -1,7 +1,8 @@
 #pragma once
-/// The gauge configuration: links U_mu(x), 18 reals, with the halo that loops need, in the memory of the host
-/// or of a GPU. In double precision, but for the copies that forces in single precision are computed from
-/// (field/single_precision.hpp): the kernels of forces and stout smearing take those, others refuse them.
+/// The gauge configuration has links U_mu(x), of 18 reals, with the halo that loops need, in the memory of
+/// the host or of a GPU. It is in double precision, but for the copies that forces in single precision are
+/// computed from (field/single_precision.hpp): the kernels of forces and stout smearing take those, others
+/// refuse them.
 #include <array>
 #include <complex>
 
@@ -16,8 +17,9 @@ using Link = std::array<std::complex<double>, 9>;
 
 class GaugeField {
  public:
-  /// Unit links. lanes = 0: this build's vector width (a GPU has one). halo: its width where ranks split the
-  /// lattice. backend: cpu or cuda. precision: double or, on the CPU, single.
+  /// Makes unit links. With lanes = 0 they have this build's vector width (a GPU has one lane). `halo` is its
+  /// width where ranks split the lattice. `backend` is cpu or cuda, and `precision` is double or, on the CPU,
+  /// single.
   explicit GaugeField(LatticePtr lattice, int lanes = 0, int halo = halo_width, Backend backend = {},
                       Precision precision = Precision::double_precision);
   /// Makes unit links in the storage of another field.
@@ -39,7 +41,7 @@ class GaugeField {
   Backend backend() const { return tables_->backend(); }
   Precision precision() const { return precision_; }
   const GaugeTables& site_tables() const { return *tables_; }
-  /// Whether kernels can take both fields together.
+  /// Returns whether kernels can take both fields together.
   bool is_stored_like(const GaugeField& other) const {
     return tables_ == other.tables_ && precision_ == other.precision_;
   }
@@ -57,18 +59,19 @@ class GaugeField {
   void update_halo(int layers = halo_width) const;
   void halo_is_stale() { valid_layers_ = 0; }
   void set_zero();
-  /// After a kernel rewrote U_mu on the sites of one parity and nothing else: exchanges just those links,
-  /// one layer, which is valid then (collective). @pre one layer was valid before
+  /// Exchanges just the links of U_mu on the sites of one parity, after a kernel rewrote them and nothing
+  /// else. One layer is valid then (collective). @pre one layer was valid before
   void update_halo_of(int mu, int parity);
 
-  /// [block][mu][18][lane], or the GPU's layout; callers that write through it call halo_is_stale().
+  /// Returns the array [block][mu][18][lane], or that of the GPU's layout; callers that write through it call
+  /// halo_is_stale().
   RawField raw() const;
   ExtendedTables tables() const;
 
-  static constexpr int halo_width = 2;  ///< of all fields that kernels combine; a Naik term asks for 3
+  static constexpr int halo_width = 2;  ///< all fields that kernels combine have it; a Naik term asks for 3
 
  private:
-  /// It has memory that is zero.
+  /// The links are made of memory that is zero.
   struct Zeros {
     LatticePtr lattice;
     int lanes, halo;

@@ -14,24 +14,25 @@ namespace trellis {
 
 class GaugeTables {
  public:
-  /// @pre for Backend::cuda a layout with one lane
+  /// @pre the layout has one lane for Backend::cuda
   GaugeTables(ExtendedLayoutPtr layout, Backend backend);
 
   Backend backend() const { return backend_; }
   const ExtendedLayoutPtr& layout() const { return layout_; }
-  /// So many blocks lie in memory: on a GPU whole warps.
+  /// Returns how many blocks lie in memory: on a GPU these are whole warps.
   int stored_blocks() const;
   ExtendedTables views() const;
   SiteRange inner() const { return site_range(inner_); }
   SiteRange inner(int parity) const { return site_range(inner_of_[parity]); }
-  /// [block][lane]: the index in the whole lattice, which keys random numbers. It is made at the first call.
+  /// Returns [block][lane]: the index in the whole lattice, which keys random numbers. It is made at the
+  /// first call.
   const int64_t* global_sites() const;
 
   /// An exchange moves so many layers of the halo, corners included, of these directions' links and these
   /// sites.
   struct HaloPart {
     int layers, first_link, links;
-    int parity;  ///< -1: both
+    int parity;  ///< -1 takes both
     Precision precision;
     auto operator<=>(const HaloPart&) const = default;
   };

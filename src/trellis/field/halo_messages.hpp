@@ -1,7 +1,7 @@
 #pragma once
-/// The messages of a halo exchange, from kernels that write them to kernels that read them, on any backend.
-/// Parts that go to the same rank are one message (field/merged_parts.hpp). How messages travel is decided in
-/// comm/transport/choice.hpp alone.
+/// This class has the messages of a halo exchange, from kernels that write them to kernels that read them, on
+/// any backend. Parts that go to the same rank are one message (field/merged_parts.hpp). How messages travel
+/// is decided in comm/transport/choice.hpp alone.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -19,35 +19,36 @@ class HaloMessages {
   explicit HaloMessages(Backend backend);
   ~HaloMessages();
 
-  /// A part of `bytes` to the rank `to` and its counterpart from the rank `from`, told apart from other parts
-  /// between these ranks by its tag. Returns its number: 0, 1, 2 and so on.
+  /// Adds a part of `bytes` to the rank `to` and its counterpart from the rank `from`, told apart from other
+  /// parts between these ranks by its tag. Returns its number: 0, 1, 2 and so on.
   int add(int to, int from, int tag, size_t bytes);
-  /// After the last add(). What travels tells the tuner which halo it is: one of a lattice's, with so many
-  /// columns and bytes of a number. Collective.
+  /// Connects the ranks after the last add(). The arguments tell the tuner which halo travels: one of a
+  /// lattice's, with so many columns and bytes of a number. Collective.
   void connect(Communicator& communicator, const Geometry& geometry, int columns, size_t scalar_bytes);
 
-  /// Where a part lies, 64-byte aligned, as kernels see it; on the host it changes from exchange to exchange.
+  /// Return where a part lies, 64-byte aligned, as kernels see it; on the host it changes from exchange to
+  /// exchange.
   /// @pre connected
-  void* send_buffer(int part);           ///< in pack()
-  void* receive_buffer(int part) const;  ///< from unpack() until the next start()
+  void* send_buffer(int part);           ///< it is valid in pack()
+  void* receive_buffer(int part) const;  ///< it is valid from unpack() until the next start()
   /// Runs pack(), which fills the send buffers, and sends them. Callers launch the inner sites before
   /// finish(): GPUs compute them while the messages travel. Other exchanges may be under way. @pre connected
   void start(const std::function<void()>& pack);
-  /// True once the message of a part that comes has arrived; moves messages on and does not wait. A halo on a
-  /// GPU travels in finish(), and nothing has arrived before.
+  /// Returns true once the message of a part that comes has arrived; it moves messages on and does not wait.
+  /// A halo on a GPU travels in finish(), and nothing has arrived before.
   bool has_arrived(int part) const;
   /// Waits for the messages, and runs unpack(part) for each part once it is there, in no fixed order.
   void finish(const std::function<void(int part)>& unpack);
 
-  size_t bytes_sent() const;  ///< per exchange
-  size_t bytes_held() const;  ///< by the messages, here
+  size_t bytes_sent() const;  ///< counts those of one exchange
+  size_t bytes_held() const;  ///< counts those that the messages hold here
 
  private:
   Backend backend_;
-  std::vector<HaloPart> sends_, receives_;  ///< parts
+  std::vector<HaloPart> sends_, receives_;  ///< each entry is a part
   MergedParts sent_, received_;
-  std::vector<std::vector<int>> parts_of_;    ///< of each message that comes
-  std::unique_ptr<HaloTransport> transport_;  ///< once connected
+  std::vector<std::vector<int>> parts_of_;    ///< the parts of each message that comes
+  std::unique_ptr<HaloTransport> transport_;  ///< it exists once connected
 };
 
 }  // namespace trellis

@@ -4,9 +4,8 @@
 
 namespace trellis {
 
-/// out = in, rounded to out's storage. @pre same lattice, subset, right-hand sides and reals; neither is on a
-/// GPU.
-///   Traffic: 2 fields; sites are gathered from where the other lane split has them.
+/// Sets out = in, rounded to out's storage. It moves 2 fields; sites are gathered from where the other lane
+/// split has them. @pre same lattice, subset, right-hand sides and reals; neither is on a GPU
 void convert_on_host(SpinorField& out, const SpinorField& in);
 
 }  // namespace trellis

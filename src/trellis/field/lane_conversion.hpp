@@ -1,17 +1,17 @@
 #pragma once
-/// Conversion between blocks of 8 double and 16 float or 16-bit lanes, the two widths of one machine: a block
-/// of 16 lanes takes them from two of 8, in an order that is the same for all components.
+/// Blocks of 8 double lanes and of 16 float or 16-bit lanes, the two widths of one machine, are converted
+/// here: a block of 16 lanes takes them from two of 8, in an order that is the same for all components.
 #include "trellis/view/site_array.hpp"
 
 namespace trellis {
 
-/// Lanes of a block in another order: block[0] and block[1] of the source, and for each lane of the target
-/// its place among the lanes of both. Entries are block * from_lanes + lane.
+/// The lanes of a block come in another order from block[0] and block[1] of the source, and each lane of the
+/// target has its place among the lanes of both. Entries are block * from_lanes + lane.
 struct LaneOrigin {
   int block[2];
   alignas(64) int32_t place[max_lanes] = {};
 
-  /// False where the lanes come from more than two blocks.
+  /// Finds the blocks and the places. Returns false where the lanes come from more than two blocks.
   bool find(const int32_t* origin, int lanes, int from_lanes) {
     block[0] = block[1] = origin[0] / from_lanes;
     for (int i = 0; i < lanes; ++i) {

@@ -6,7 +6,7 @@
 namespace trellis {
 
 namespace {
-/// Lanes whose objects go to the neighbour behind a leg, or come from it.
+/// Returns the lanes whose objects go to the neighbour behind a leg, or come from it.
 std::vector<int32_t> lanes_at(const SiteLayout& layout, int leg) {
   std::vector<int32_t> lanes;
   for (int lane = 0; lane < layout.lanes(); ++lane)

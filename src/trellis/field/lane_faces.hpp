@@ -1,6 +1,6 @@
 #pragma once
-/// The exchange of faces in lanes (kernels/halo/lane_face.hpp): what the halos of the Wilson hop and of full
-/// spinors share. It knows no links: what moves is what the caller packs. Buffers and requests are made once;
+/// Faces are exchanged in lanes (kernels/halo/lane_face.hpp): the halos of the Wilson hop and of full spinors
+/// share this. It knows no links: what moves is what the caller packs. Buffers and requests are made once;
 /// start() packs and sends, finish() waits and completes the ghost blocks.
 #include <functional>
 #include <memory>
@@ -14,30 +14,32 @@
 
 namespace trellis {
 
-/// They are the reals of what moves along a leg.
+/// So many reals move along a leg.
 struct LegReals {
   int forward, backward;
 };
 
 class LaneFaces {
  public:
-  /// Of objects of `reals` reals of `scalar_bytes` each, in the directions 0..directions-1 that ranks split.
-  /// Collective. @pre the layout is one of the communicator's lattice, with even local extents
+  /// Serves objects of `reals` reals of `scalar_bytes` each, in the directions 0..directions-1 that ranks
+  /// split. Collective. @pre the layout is one of the communicator's lattice, with even local extents
   LaneFaces(SiteLayoutPtr layout, Backend backend, Communicator& communicator, int rhs, LegReals reals,
             size_t scalar_bytes, int directions = Nd);
 
-  /// Messages and launches of an exchange for such links and objects, which needs no other rank to know.
+  /// Returns messages and launches of an exchange for such links and objects, which needs no other rank to
+  /// know.
   static Cost cost(const SiteLayout& layout, Backend backend, int rhs, LegReals reals, size_t scalar_bytes,
                    int directions = Nd);
 
   bool is_needed() const { return !legs_.empty(); }
-  /// Runs pack(call, blocks) for the face of each leg and sends what it wrote. `parity`: of the sender.
+  /// Runs pack(call, blocks) for the face of each leg and sends what it wrote. `parity` is that of the
+  /// sender.
   void start(int parity, const std::function<void(const LaneFaceCall&, const SiteRange&)>& pack);
   /// Waits, then runs unpack(call, blocks) for each leg whose ghosts are not the messages themselves.
   void finish(const std::function<void(const LaneFaceCall&, const SiteRange&)>& unpack);
 
-  /// Ghost buffer of a leg (null data where the direction is not split), from finish() until the next
-  /// start().
+  /// Returns the ghost buffer of a leg (null data where the direction is not split), from finish() until the
+  /// next start().
   RawField ghost(int leg) const;
   size_t bytes_held() const;
 
@@ -47,8 +49,8 @@ class LaneFaces {
     bool receives_in_place;  ///< the message is the ghost buffer
     int part;                ///< its number among the parts of the halo
     std::vector<int32_t> edge_lanes, ghost_lanes;
-    KernelTable<int32_t> edge_table, ghost_table;  ///< these for kernels
-    KernelTable<int32_t> face[2];                  ///< blocks of the sender's face by its parity
+    KernelTable<int32_t> edge_table, ghost_table;  ///< kernels take these
+    KernelTable<int32_t> face[2];                  ///< the blocks of the sender's face by its parity
     Memory ghost;
   };
   LaneFaceCall call(const Leg& leg) const;

@@ -27,7 +27,7 @@ class Lattice {
   SiteLayoutPtr layout(int lanes) const;
   /// Returns the order of gauge fields, with a halo in split directions.
   ExtendedLayoutPtr extended_layout(int lanes, int width) const;
-  /// That order where the kernels of a backend can read it.
+  /// Returns that order where the kernels of a backend can read it.
   GaugeTablesPtr gauge_tables(int lanes, int width, Backend backend) const;
   /// Returns what the kernels of a backend need of an even-odd order of this lattice.
   SiteTablesPtr site_tables(const SiteLayoutPtr& layout, Backend backend) const;
@@ -44,9 +44,9 @@ class Lattice {
 
 using LatticePtr = std::shared_ptr<const Lattice>;
 
-/// A lattice over all ranks of `communicator` (default: world()); grid {0,0,0,0} chooses the one with the
-/// least halo surface; ranks of a node lie side by side on it. Lattices that are cut alike are one as long as
-/// one is in use, so that fields that were made apart, read from two files for example, meet. Throws
+/// Makes a lattice over all ranks of `communicator` (default: world()); grid {0,0,0,0} chooses the one with
+/// the least halo surface; ranks of a node lie side by side on it. Lattices that are cut alike are one as
+/// long as one is in use, so that fields that were made apart, read from two files for example, meet. Throws
 /// BadArgument with the legal grids when it cannot be cut.
 LatticePtr make_lattice(const Coord& extents, Coord grid = {0, 0, 0, 0},
                         CommunicatorPtr communicator = nullptr, const Boundary& boundary = periodic_boundary);

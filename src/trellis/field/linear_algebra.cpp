@@ -158,7 +158,7 @@ Coefficients norm2_each(const SpinorField& x) {
 }
 
 namespace {
-/// |scale x|^2 of the columns that `wanted` has, 0 of the others.
+/// Returns |scale x|^2 of the columns that `wanted` has, and 0 of the others.
 Coefficients scaled_norm2(const SpinorField& x, double scale, const std::vector<bool>& wanted) {
   Coefficients factor(wanted.size(), 0.0);
   for (size_t i = 0; i < factor.size(); ++i)
@@ -169,7 +169,7 @@ Coefficients scaled_norm2(const SpinorField& x, double scale, const std::vector<
 }  // namespace
 
 Coefficients norm_each(const SpinorField& x) {
-  constexpr double least = 1e-250;  // of |x|^2: nothing that counts has underflowed
+  constexpr double least = 1e-250;  // a smaller |x|^2 may have underflowed
   const size_t n = size_t(x.rhs());
   Coefficients norm2, norm(n, 0.0);
   std::vector<bool> is_open(n, true);
@@ -181,7 +181,7 @@ Coefficients norm_each(const SpinorField& x) {
     }
     return std::find(is_open.begin(), is_open.end(), true) == is_open.end();
   };
-  bool is_in_range = true;  // of the sum, on all ranks alike
+  bool is_in_range = true;  // the sum is so on all ranks alike
   try {
     norm2 = norm2_each(x);
     is_in_range = std::all_of(norm2.begin(), norm2.end(), [](double v) { return std::isfinite(v); });

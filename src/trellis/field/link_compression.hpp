@@ -8,7 +8,7 @@ namespace trellis {
 void require_link_reals(int link_reals);
 
 /// Writes the reals of a link as they are stored: 18 (all), 14 (two rows and the determinant), 12 (two rows),
-/// or 8 (view/eight_real_links.hpp). @pre 14: U is unitary, 12 and 8: special unitary, to rounding
+/// or 8 (view/eight_real_links.hpp). @pre U is unitary for 14, and special unitary for 12 and 8, to rounding
 void stored_reals(const Link& U, int link_reals, double* out);
 
 }  // namespace trellis

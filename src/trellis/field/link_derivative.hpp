@@ -1,11 +1,11 @@
 #pragma once
-/// The derivative of a function S of the links: a complex 3x3 matrix G a link with
+/// The derivative of a function S of the links is a complex 3x3 matrix G a link with
 ///
 ///   delta S = sum_{x,mu} Re tr( G_mu(x) delta U_mu(x) ),
 ///
-/// delta U free (not only along the group). Chain rules (smearing) take and give such fields; the end of the
-/// chain is the projection onto the algebra (gauge/force.hpp). The same blocks, lanes, halo and precision as
-/// the links.
+/// where delta U is free (not only along the group). Chain rules (smearing) take and give such fields; the
+/// end of the chain is the projection onto the algebra (gauge/force.hpp). The field has the same blocks,
+/// lanes, halo and precision as the links.
 #include "trellis/field/gauge_field.hpp"
 
 namespace trellis {
@@ -29,7 +29,7 @@ class LinkDerivative {
   Link matrix(const Coord& local, int mu) const { return storage_.link(local, mu); }
   void set_matrix(const Coord& local, int mu, const Link& G) { storage_.set_link(local, mu, G); }
 
-  /// [block][mu][18][lane]; callers that write through it call halo_is_stale().
+  /// Returns the array [block][mu][18][lane]; callers that write through it call halo_is_stale().
   RawField raw() const { return storage_.raw(); }
   ExtendedTables tables() const { return storage_.tables(); }
   /// Does what that of GaugeField does (collective).

@@ -14,7 +14,7 @@ constexpr size_t most_fields = ManyFieldsCall::largest_count;
 
 bool is_shared(const SpinorField& field, const SpinorField& w) { return field.rhs() == 1 && w.rhs() > 1; }
 
-/// All fields are alike, and like w but for their right-hand sides.
+/// Requires that all fields are alike, and like w but for their right-hand sides.
 void require_fit(const FieldList& fields, const SpinorField& w) {
   for (const SpinorField* field : fields) {
     FieldSpec spec = field->spec();
@@ -28,7 +28,7 @@ void require_fit(const FieldList& fields, const SpinorField& w) {
   }
 }
 
-/// Takes one right-hand side: its slots lie together in each block (in GPU layouts: each group of sites).
+/// Returns one right-hand side: its slots lie together in each block (in GPU layouts: each group of sites).
 RawField column(const SpinorField& field, int parity, int rhs) {
   RawField raw = field.raw(parity);
   const size_t sites = size_t(sites_of_group(field.spec().backend, field.layout().lanes()));
@@ -96,7 +96,8 @@ FieldCoefficients dots_each(const FieldList& fields, const SpinorField& w) {
   if (fields.empty()) return {};
   require_fit(fields, w);
   const size_t columns = size_t(w.rhs());
-  std::vector<ExactSum> sums(2 * fields.size() * columns);  // of each batch of fields [rhs][field][re, im]
+  std::vector<ExactSum> sums(2 * fields.size() *
+                             columns);  // those of each batch of fields [rhs][field][re, im]
   for (size_t begin = 0; begin < fields.size(); begin += most_fields) {
     const size_t count = std::min(most_fields, fields.size() - begin);
     const FieldList part(fields.begin() + long(begin), fields.begin() + long(begin + count));

@@ -1,5 +1,5 @@
 #pragma once
-/// Which parts of a halo travel together: those between the same two ranks are one message.
+/// This file says which parts of a halo travel together: those between the same two ranks are one message.
 #include <cstddef>
 #include <vector>
 
@@ -9,7 +9,7 @@ class Geometry;
 struct Cost;
 struct SentMessage;
 
-/// A part of a halo as one of its two ranks sees it.
+/// This is a part of a halo as one of its two ranks sees it.
 struct HaloPart {
   int peer;  ///< the other rank
   int tag;   ///< both ranks give a part the same
@@ -19,15 +19,15 @@ struct HaloPart {
 struct MergedParts {
   struct Place {
     int message;
-    size_t offset;  ///< a multiple of 64
+    size_t offset;  ///< it is a multiple of 64
   };
-  std::vector<Place> places;       ///< of each part
-  std::vector<HaloPart> messages;  ///< with the tag of their first part
+  std::vector<Place> places;       ///< each part has one
+  std::vector<HaloPart> messages;  ///< each has the tag of its first part
 };
 
-/// Parts with the same peer lie in one message, in the order of their tags, so that both ranks see the same
-/// messages: a message costs its latency however long it is. A direction with two ranks has two such parts,
-/// and hops over one and three sites have two for each neighbour.
+/// Merges parts: those with the same peer lie in one message, in the order of their tags, so that both ranks
+/// see the same messages. A message costs its latency however long it is. A direction with two ranks has two
+/// such parts, and hops over one and three sites have two for each neighbour.
 MergedParts merge_parts(const std::vector<HaloPart>& parts);
 
 /// Adds the messages to which parts of a halo are merged that go to these neighbours.

@@ -1,6 +1,6 @@
 #pragma once
-/// From a field to the instantiation of a kernel that exists in double and single only: contractions, sources
-/// and other work beside the solves.
+/// These functions lead from a field to the instantiation of a kernel that exists in double and single only:
+/// contractions, sources and other work beside the solves.
 #include "trellis/field/storage/dispatch.hpp"
 
 namespace trellis {

@@ -1,5 +1,6 @@
 #pragma once
-/// A system on the sites of one parity whose solution gives that of M x = b (even-odd preconditioning).
+/// A Schur operator is a system on the sites of one parity whose solution gives that of M x = b (even-odd
+/// preconditioning).
 #include "trellis/field/linear_operator.hpp"
 
 namespace trellis {
@@ -8,7 +9,8 @@ class SchurOperator : public LinearOperator {
  public:
   /// Returns M, which acts on all sites.
   virtual std::shared_ptr<const LinearOperator> full() const = 0;
-  /// The right-hand side of the Schur system of M x = b. @pre b is full, source is of make_field()'s kind
+  /// Makes the right-hand side of the Schur system of M x = b. @pre b is full, source is of make_field()'s
+  /// kind
   virtual void prepare_source(SpinorField& source, const SpinorField& b) const = 0;
   /// Makes the first guess of the Schur system from one of M x = b.
   virtual void prepare_guess(SpinorField& guess, const SpinorField& x) const = 0;

@@ -10,8 +10,8 @@ namespace trellis {
 struct ShiftStep {
   std::vector<double> a, b;
 };
-/// For all k: the steps of one to four iterations, steps[k][t] with the residual residuals[t]. One pass
-/// (kernels/linalg/multi_shift_update.hpp). @pre fields alike, in double or single, not on a GPU
+/// Does for all k the steps of one to four iterations, steps[k][t] with the residual residuals[t], in one
+/// pass (kernels/linalg/multi_shift_update.hpp). @pre fields alike, in double or single, not on a GPU
 void update_shifts(const std::vector<SpinorField*>& x, const std::vector<SpinorField*>& p,
                    const std::vector<const SpinorField*>& residuals,
                    const std::vector<std::vector<ShiftStep>>& steps);

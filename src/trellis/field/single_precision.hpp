@@ -1,7 +1,7 @@
 #pragma once
-/// Links, derivatives and algebra elements between double and single precision, for forces that are computed
-/// in single precision. Both have this build's lanes, so that their site orders differ: 8 and 16 with
-/// AVX-512.
+/// Links, derivatives and algebra elements go between double and single precision, for forces that are
+/// computed in single precision. Both have this build's lanes, so that their site orders differ: they are 8
+/// and 16 with AVX-512.
 #include <vector>
 
 #include "trellis/field/algebra_field.hpp"
@@ -11,16 +11,16 @@ namespace trellis {
 
 class SinglePrecisionMap {
  public:
-  /// For fields that are laid out like U. @pre U is in double precision on the CPU
+  /// Makes the map for fields that are laid out like U. @pre U is in double precision on the CPU
   explicit SinglePrecisionMap(const GaugeField& U);
-  /// Whether this is the map for U.
+  /// Returns whether this is the map for U.
   bool fits(const GaugeField& U) const { return twin_of_ == &U.site_tables(); }
 
   /// Makes unit links in single precision on U's lattice.
   GaugeField make_single(const GaugeField& U) const;
 
-  /// The inner links of one, rounded or widened to the other's precision; out's halo is stale afterwards.
-  ///   Traffic: both fields once.
+  /// Copies the inner links of one, rounded or widened to the other's precision; out's halo is stale
+  /// afterwards. It moves both fields once.
   void convert(GaugeField& out, const GaugeField& in) const;
   void convert(LinkDerivative& out, const LinkDerivative& in) const;
   /// Computes out += in, from single to double precision.

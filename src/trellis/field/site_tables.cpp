@@ -5,7 +5,7 @@
 
 namespace trellis {
 
-/// A list that the layout itself keeps.
+/// Returns the table of a list that the layout itself keeps.
 const KernelTable<int32_t>& SiteTables::table_of(std::unique_ptr<KernelTable<int32_t>>& entry,
                                                  const std::vector<int32_t>& list) const {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -1,7 +1,7 @@
 #pragma once
-/// Tables of an even-odd order where the kernels of a backend can read them: all fields and operators of a
-/// lattice with that order share them, and each is made when it is first asked for. On a GPU they are copied
-/// there once.
+/// An even-odd order has its tables where the kernels of a backend can read them: all fields and operators of
+/// a lattice with that order share them, and each is made when it is first asked for. On a GPU they are
+/// copied there once.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,16 +18,18 @@ class SiteTables {
  public:
   SiteTables(SiteLayoutPtr layout, Backend backend) : layout_{std::move(layout)}, backend_{backend} {}
 
-  /// [block][leg]: the neighbours of the blocks of a parity (SiteLayout::neighbours).
+  /// Returns the table [block][leg]: the neighbours of the blocks of a parity (SiteLayout::neighbours).
   const int32_t* neighbours(int parity) const;
-  /// The blocks of a parity without and with a neighbour on another rank.
+  /// Return the blocks of a parity without and with a neighbour on another rank.
   SiteRange inner(int parity) const;
   SiteRange border(int parity) const;
-  /// [block][lane] of a parity: the index in the whole lattice, which keys random numbers.
+  /// Returns the table [block][lane] of a parity: the index in the whole lattice, which keys random numbers.
   const int64_t* global_sites(int parity) const;
-  /// [block] of a parity: the block of the same sites in the order of gauge fields. @pre the same lane split
+  /// Returns the table [block] of a parity: the block of the same sites in the order of gauge fields. @pre
+  /// the same lane split
   const int32_t* extended_blocks(const ExtendedLayoutPtr& order, int parity) const;
-  /// [block in the order of gauge fields]: block << 1 | parity in this one; -1 in its halo. @pre likewise
+  /// Returns the table [block in the order of gauge fields]: block << 1 | parity in this one; -1 in its halo.
+  /// @pre likewise
   const int32_t* even_odd_blocks(const ExtendedLayoutPtr& order) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace trellis {
 
 namespace {
-/// The links, once they are known to be such that their faces can be made.
+/// Returns the links, once they are known to be such that their faces can be made.
 std::shared_ptr<const HopLinks> checked(std::shared_ptr<const HopLinks> links, int directions) {
   TRELLIS_REQUIRE(links->precision() == Precision::double_precision && links->link_reals() == 18,
                   "halos of full spinors need links in double with 18 reals");

@@ -1,5 +1,5 @@
 #pragma once
-/// The halo exchange of hops of colour vectors: what blocks of one parity need of the other in the directions
+/// Hops of colour vectors exchange this halo: blocks of one parity need it of the other in the directions
 /// that ranks split, for hops over one distance or over several, whose faces travel together. Buffers and
 /// requests are made once.
 #include <memory>
@@ -18,8 +18,8 @@ namespace trellis {
 
 class VectorHalo {
  public:
-  /// For fields of the links' storage and layout with `rhs` right-hand sides; parity: of the receivers. One
-  /// hop for each stencil; these have different distances.
+  /// Serves fields of the links' storage and layout with `rhs` right-hand sides; `parity` is that of the
+  /// receivers. Each stencil has one hop; stencils have different distances.
   VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& links, int parity, int rhs, int first = 0,
              int last = Nd - 1);
 
@@ -27,12 +27,13 @@ class VectorHalo {
   static Cost cost(const std::vector<HopStencilPtr>& stencils, Precision precision, int parity, int rhs);
 
   bool is_needed() const { return !legs_.empty(); }
-  /// Packs the sources in `in` and starts the messages. @pre links of the storage given at construction, one
-  /// for each stencil
+  /// Packs the sources in `in` and starts the messages. @pre there are links of the storage given at
+  /// construction, one for each stencil
   void start(const SpinorField& in, std::span<const HopLinks* const> links);
   /// Waits; the ghosts are then complete.
   void finish();
-  /// Ghost buffer of a leg of the hop with this number (null data where the direction is not split).
+  /// Returns the ghost buffer of a leg of the hop with this number (null data where the direction is not
+  /// split).
   RawField ghost(int hop, int leg) const;
 
  private:

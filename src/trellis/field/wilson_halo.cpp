@@ -6,7 +6,7 @@
 namespace trellis {
 
 namespace {
-/// As WilsonGhosts has them.
+/// Returns the reals of a leg as WilsonGhosts has them.
 LegReals half_spinor_reals(Precision p) { return {p == Precision::half_precision ? 7 : 12, 12}; }
 
 size_t scalar_bytes(Precision p) { return p == Precision::double_precision ? sizeof(double) : sizeof(float); }
@@ -36,7 +36,7 @@ void WilsonHalo::start(const SpinorField& in, int in_parity, bool is_dagger) {
     call.is_dagger = is_dagger;
     dispatch(links_->backend(), links_->precision(), links_->layout().lanes(),
              [&]<class Layout, class Storage>() {
-               if constexpr (!std::is_same_v<Storage, Fp16>)  // no links of 8 reals there
+               if constexpr (!std::is_same_v<Storage, Fp16>)  // there are no links of 8 reals there
                  if (call.link_reals == 8)
                    return launch_wilson_pack_compressed<Layout, Storage>(call, blocks);
                launch_wilson_pack<Layout, Storage>(call, blocks);

@@ -22,8 +22,8 @@ class WilsonHalo {
   void start(const SpinorField& in, int in_parity, bool is_dagger);
   /// Waits; the ghosts are then complete.
   void finish();
-  /// Ghost buffer of a leg (null data where the direction is not split), from finish() until the next
-  /// start().
+  /// Returns the ghost buffer of a leg (null data where the direction is not split), from finish() until the
+  /// next start().
   RawField ghost(int leg) const { return faces_.ghost(leg); }
 
  private:

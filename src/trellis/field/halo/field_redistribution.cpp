@@ -11,7 +11,7 @@
 namespace trellis {
 
 namespace {
-/// The lattice on the ranks of a communicator; all ranks of `all` throw where it cannot be cut.
+/// Makes the lattice on the ranks of a communicator; all ranks of `all` throw where it cannot be cut.
 LatticePtr cut_over_few(const Lattice& lattice, const CommunicatorPtr& few, const Coord& grid) {
   LatticePtr made;
   std::string error;
@@ -24,7 +24,7 @@ LatticePtr cut_over_few(const Lattice& lattice, const CommunicatorPtr& few, cons
   return made;
 }
 
-/// The process grid of the few ranks, as all ranks have to know it.
+/// Tells all ranks the process grid of the few ranks, as they have to know it.
 ProcessGrid tell_grid(Communicator& all, const LatticePtr& few_lattice, const std::vector<int>& few_ranks) {
   Coord extents{};
   std::vector<int> rank_at(few_ranks.size());
@@ -39,8 +39,8 @@ ProcessGrid tell_grid(Communicator& all, const LatticePtr& few_lattice, const st
   return ProcessGrid(extents, rank_at);
 }
 
-/// A site's share of a message. The numbers of odd sites lie behind those of even ones, whatever their count
-/// is: where doubles and scales can be read.
+/// Returns the bytes of a site's share of a message. The numbers of odd sites lie behind those of even ones,
+/// whatever their count is, where doubles and scales can be read.
 size_t site_bytes(const FieldSpec& spec) {
   constexpr size_t alignment = sizeof(double);
   const size_t bytes = site_halo_bytes(1, spec.rhs * spec.slices, spec.reals, element_bytes(spec.precision),
@@ -145,7 +145,7 @@ void FieldRedistribution::unpack(SiteField& field, const Places& places, const S
   });
 }
 
-/// Each number is read and written twice, in fields and in messages.
+/// Returns the cost: each number is read and written twice, in fields and in messages.
 Cost FieldRedistribution::cost_of(const std::vector<Redistribution::Sent>& messages) const {
   Cost cost = cost_of_passes(*lattice_, spec_, 4, 0, 0, 0);
   cost.launches = all_places_->launches() + (few_places_ ? few_places_->launches() : 0);

@@ -18,20 +18,20 @@
 
 namespace trellis {
 
-/// In the place of the direction of a SentMessage whose `step` is the rank, of the lattice's communicator,
-/// that gets it.
+/// This stands in the place of the direction of a SentMessage whose `step` is the rank, of the lattice's
+/// communicator, that gets it.
 inline constexpr int to_a_rank = -1;
 
 /// Stored numbers move as they are, with their scales in 16-bit fixed point: no bit changes. Nothing is
 /// allocated after construction.
 class FieldRedistribution {
  public:
-  /// For fields of the kind of `like`: lattice, subset, storage, backend, reals, right-hand sides. few_ranks
-  /// are ranks of its lattice's communicator; `few_grid` is how they cut the lattice, zeros: the grid with
-  /// the least halo surface. Collective.
+  /// Serves fields of the kind of `like`: lattice, subset, storage, backend, reals, right-hand sides.
+  /// few_ranks are ranks of its lattice's communicator. `few_grid` is how they cut the lattice; zeros take
+  /// the grid with the least halo surface. Collective.
   ///
-  /// BadArgument on all ranks: few_ranks are no subset of the communicator, or their grid cannot cut the
-  /// lattice.
+  /// Throws BadArgument on all ranks where few_ranks are no subset of the communicator, or their grid cannot
+  /// cut the lattice.
   FieldRedistribution(const SiteField& like, const std::vector<int>& few_ranks, Coord few_grid = {});
 
   /// Returns the lattice on the few ranks, and null on others.
@@ -43,12 +43,12 @@ class FieldRedistribution {
   // @pre fields of the kinds that the constructor and make_few() say
   void to_few(SiteField* few, const SiteField& all);
   void to_all(SiteField& all, const SiteField* few);
-  /// Of one of them; messages and launches are those of this rank.
+  /// Returns the cost of one of them; messages and launches are those of this rank.
   Cost cost_to_few() const;
   Cost cost_to_all() const;
 
  private:
-  /// It lists the sites of boxes in a field's order.
+  /// This class lists the sites of boxes in a field's order.
   class Places {
    public:
     Places(const SiteLayout& layout, const FieldSpec& spec, const std::vector<SiteBox>& boxes);
@@ -65,7 +65,7 @@ class FieldRedistribution {
     };
     Subset subset_;
     std::vector<SiteBox> boxes_;
-    std::vector<std::array<OfParity, 2>> sites_;  ///< by box and parity
+    std::vector<std::array<OfParity, 2>> sites_;  ///< the indices are box and parity
   };
   Cost cost_of(const std::vector<Redistribution::Sent>& messages) const;
   void require_kind(const SiteField& all, const SiteField* few) const;

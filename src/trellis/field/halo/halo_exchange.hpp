@@ -18,41 +18,42 @@ class HaloExchange {
  public:
   /// Serves fields of the kind of `like`: layout, subset, storage, backend, reals and slots. Collective.
   HaloExchange(const SiteField& like, HaloShape shape);
-  /// With ghosts that are known already, from an exchange of other fields of this layout.
+  /// Serves the same with ghosts that are known already, from an exchange of other fields of this layout.
   HaloExchange(const SiteField& like, SiteHaloPtr sites);
 
   const SiteHaloPtr& sites_ptr() const { return sites_; }
   const SiteHalo& sites() const { return *sites_; }
 
-  /// Packs and sends the border of `field`. The ghosts of the exchange before are lost. @pre a field of the
-  /// kind given at construction
+  /// Packs and sends the border of `field`. The ghosts of the exchange before are lost. @pre the field is of
+  /// the kind given at construction
   void start(const SiteField& field);
   /// Waits; the ghosts are then complete, until the next start().
   void finish();
   /// Does both at once.
   void exchange(const SiteField& field);
 
-  /// Ghost k lies in block k / lanes, lane k % lanes, stored as the field's sites are. Ghosts in walls are
-  /// zero.
+  /// Returns the ghosts. Ghost k lies in block k / lanes, lane k % lanes, stored as the field's sites are.
+  /// Ghosts in walls are zero.
   RawField ghosts() const;
   /// Writes one slot of all ghosts: [ghost][real].
   void ghosts_to_canonical(double* out, int slot) const;
-  /// The reals at local coordinates, of a site of this rank or of a ghost; false where there is no site,
-  /// beyond an open edge (slow: for set-up and tests). @pre not on a GPU
+  /// Gets the reals at local coordinates, of a site of this rank or of a ghost. Returns false where there is
+  /// no site, beyond an open edge (slow: for set-up and tests). @pre not on a GPU
   bool get_site(const SiteField& field, const Coord& local, int slot, double* reals) const;
 
-  /// The messages and launches of one exchange of fields of this kind from this rank: one message to each
-  /// neighbouring rank, which two directions lead to where there are only two ranks. @pre no corners
+  /// Returns the messages and launches of one exchange of fields of this kind from this rank: it sends one
+  /// message to each neighbouring rank, which two directions lead to where there are only two ranks. @pre no
+  /// corners
   static Cost cost(const SiteHalo& sites, const FieldSpec& spec);
 
-  int messages() const { return exchange_.messages(); }         ///< sent in one exchange
-  size_t bytes_sent() const { return exchange_.bytes_sent(); }  ///< in one exchange
+  int messages() const { return exchange_.messages(); }         ///< counts those sent in one exchange
+  size_t bytes_sent() const { return exchange_.bytes_sent(); }  ///< counts those sent in one exchange
   size_t bytes_held() const { return ghosts_.bytes() + 2 * bytes_sent(); }
 
  private:
   FieldSpec spec_;
   SiteHaloPtr sites_;
-  SiteStorage storage_;  ///< of the ghosts
+  SiteStorage storage_;  ///< it is that of the ghosts
   Memory ghosts_;
   SiteExchange exchange_;
 };

@@ -1,7 +1,7 @@
 #pragma once
-/// Moves listed sites from fields to ghosts, between ranks and within one: what every halo of stored numbers
-/// is made with. Messages, buffers and tables are made once; there is one message to each neighbouring rank
-/// and one from it.
+/// A site exchange moves listed sites from fields to ghosts, between ranks and within one: every halo of
+/// stored numbers is made with it. Messages, buffers and tables are made once; there is one message to each
+/// neighbouring rank and one from it.
 #include <vector>
 
 #include "trellis/device/kernel_table.hpp"
@@ -11,7 +11,7 @@
 
 namespace trellis {
 
-/// What a site holds, and which of its slots move.
+/// This says what a site holds, and which of its slots move.
 struct SiteObjects {
   Backend backend{};
   Precision precision = Precision::double_precision;
@@ -22,7 +22,8 @@ struct SiteObjects {
 
 class SiteExchange {
  public:
-  /// Collective. @pre the plan is one of the geometry's, which is that of the communicator
+  /// Prepares messages, buffers and tables. Collective. @pre the plan is one of the geometry's, which is that
+  /// of the communicator
   SiteExchange(HaloPlan plan, const SiteObjects& objects, const Geometry& geometry,
                Communicator& communicator);
   SiteExchange(const SiteExchange&) = delete;
@@ -34,8 +35,8 @@ class SiteExchange {
   /// Waits for the messages; the ghosts are then complete.
   void finish();
 
-  int messages() const { return int(peers_.size()); }  ///< sent in one exchange
-  size_t bytes_sent() const { return bytes_sent_; }    ///< likewise
+  int messages() const { return int(peers_.size()); }  ///< counts those sent in one exchange
+  size_t bytes_sent() const { return bytes_sent_; }    ///< counts those sent in one exchange
 
  private:
   struct Peer {
@@ -50,7 +51,7 @@ class SiteExchange {
   HaloMessages messages_;
   bool is_connected_;
   size_t bytes_sent_ = 0;
-  RawField sites_[2], ghosts_;  ///< of the exchange under way
+  RawField sites_[2], ghosts_;  ///< those of the exchange under way
 };
 
 }  // namespace trellis

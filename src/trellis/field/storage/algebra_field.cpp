@@ -36,7 +36,7 @@ size_t AlgebraField::offset_on_gpu(const Coord& local, int mu, int component) co
                               gpu_vector_length<double>);
 }
 
-/// Pairs of components lie side by side on a GPU.
+/// Returns the address of an element. Pairs of components lie side by side on a GPU.
 template <class Real>
 Real* AlgebraField::element(const Coord& local, int mu) const {
   return const_cast<Real*>(static_cast<const Real*>(memory_.data())) +

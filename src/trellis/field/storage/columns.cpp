@@ -8,7 +8,7 @@
 namespace trellis {
 
 namespace {
-/// Slots lie together in each block (in the GPU layout: in each group of sites).
+/// Copies slots, which lie together in each block (in the GPU layout: in each group of sites).
 void copy_slots(char* to, int to_slots, int to_first, const char* from, int from_slots, int from_first,
                 int count, size_t slot_bytes, int groups, Backend backend) {
   to += size_t(to_first) * slot_bytes;
@@ -34,7 +34,7 @@ void copy_columns(SpinorField& out, int out_first, const SpinorField& in, int in
                   ", to ", out_first, " and on of ", out.rhs());
   const Backend backend = in.spec().backend;
   const bool is_cpu = backend == Backend::cpu;
-  const int sites = is_cpu ? in.layout().lanes() : GpuLayout::warp;  // of a group
+  const int sites = is_cpu ? in.layout().lanes() : GpuLayout::warp;  // so many form a group
   const int slices = in.slices();
   const int groups = is_cpu ? in.layout().blocks() : (in.layout().blocks() + sites - 1) / sites;
   for (int parity = first_parity(in.subset()); parity <= last_parity(in.subset()); ++parity) {

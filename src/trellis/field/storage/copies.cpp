@@ -1,4 +1,4 @@
-/// Copies from one storage to another, and of one parity.
+/// Fields are copied here from one storage to another, and one parity of them.
 #include <cstring>
 
 #include "trellis/base/error.hpp"
@@ -15,7 +15,7 @@ FieldSpec on_emulated_gpu(FieldSpec spec) {
   return spec;
 }
 
-/// All fields on a GPU have their sites in the same order.
+/// Converts on a GPU. All fields there have their sites in the same order.
 void convert_on_gpu([[maybe_unused]] SpinorField& out, [[maybe_unused]] const SpinorField& in) {
 #ifdef TRELLIS_WITH_CUDA
   for (int parity = first_parity(out.subset()); parity <= last_parity(out.subset()); ++parity) {

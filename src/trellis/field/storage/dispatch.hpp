@@ -1,5 +1,5 @@
 #pragma once
-/// The one list of legal instantiations: run-time tags to layout and storage types.
+/// This is the one list of legal instantiations: it leads from run-time tags to layout and storage types.
 #include <type_traits>
 
 #include "trellis/base/built_kernels.hpp"
@@ -48,8 +48,9 @@ void dispatch_storage(Precision precision, F&& f) {
 }  // namespace detail
 
 /// Calls f.operator()<Layout, Storage>() for the types that the tags name, and counts it as a launch.
-/// Legal: cpu x lanes {1, 4, 8, 16}, gpu_emulated, cuda (in a CUDA build); each x {double, float, half,
-/// fp16}. Throws NotAvailable for those that only tests take, where the build has none for tests.
+/// Legal backends are cpu with {1, 4, 8, 16} lanes, gpu_emulated and cuda (in a CUDA build), each with
+/// {double, float, half, fp16}. Throws NotAvailable for those that only tests take, where the build has none
+/// for tests.
 template <class F>
 void dispatch(Backend backend, Precision precision, int lanes, F&& f) {
   count_launches();

@@ -18,8 +18,8 @@
 namespace trellis {
 
 namespace {
-/// The largest number that the check looks at, of all links of all ranks; infinity where a link is not
-/// finite. Collective.
+/// Returns the largest number that the check looks at, of all links of all ranks; infinity where a link is
+/// not finite. Collective.
 double largest_over_links(const GaugeField& U, LinkCheck check) {
   require_double(U.precision());
   double largest = 0;
@@ -29,7 +29,7 @@ double largest_over_links(const GaugeField& U, LinkCheck check) {
   return std::sqrt(U.lattice().communicator().maximum(largest));
 }
 
-/// Takes the rows and columns of a link (view/link_reals.hpp).
+/// Returns the largest length of the rows and columns of a link (view/link_reals.hpp).
 double largest_length(const Link& U) {
   ColorMatrix<double> matrix;
   for (size_t k = 0; k < 9; ++k) matrix.e[k / 3][k % 3] = {U[k].real(), U[k].imag()};
@@ -40,8 +40,8 @@ double largest_length(const Link& U) {
 /// products would leave 32 bits (algebra/fixed_point.hpp).
 constexpr double length_tolerance = 1e-5;
 
-/// The largest length of a row or column, which 16-bit links have to know. @throw BadArgument if one is not
-/// finite
+/// Returns the largest length of a row or column, which 16-bit links have to know. @throw BadArgument if one
+/// is not finite
 double largest_finite_length(const GaugeField& U) {
   const double largest = largest_over_links(U, LinkCheck::length);
   if (!std::isfinite(largest))
@@ -68,7 +68,7 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
       link_reals_{link_reals},
       back_distance_{backend == Backend::cpu ? back_distance : 0} {
   require_all_directions(lattice_->geometry(), "a quark operator");
-  if (backend == Backend::cuda) cuda::require_gpu();  // before the links are copied there
+  if (backend == Backend::cuda) cuda::require_gpu();  // this comes before the links are copied there
   std::optional<GaugeField> image;
   if ((links.backend() == Backend::cuda) != (backend == Backend::cuda))
     image = links.on(backend == Backend::cuda ? backend : Backend::cpu);
@@ -162,8 +162,8 @@ double stored(double x) {
 }
 }  // namespace
 
-/// In the CPU layout, without scales, it copies all reals of a block and gathers lanes from the order
-/// of U.
+/// Fills links in the CPU layout, without scales. It copies all reals of a block and gathers lanes from the
+/// order of U.
 template <class Element>
 void HopLinks::fill_blocks(const GaugeField& U) {
   require_double(U.precision());
@@ -209,7 +209,7 @@ void HopLinks::refill(const GaugeField& U) {
   fill(U);
 }
 
-/// On a GPU. @pre U lies there, too
+/// Fills links on a GPU. @pre U lies there, too
 void HopLinks::fill_by_kernel(const GaugeField& U) {
   require_double(U.precision());
   const SiteTablesPtr tables = lattice_->site_tables(layout_, backend_);

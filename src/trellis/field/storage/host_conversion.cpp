@@ -14,7 +14,7 @@ namespace trellis {
 
 namespace {
 
-/// Reals of one object in all lanes of a block: on the stack but for large sites.
+/// This holds the reals of one object in all lanes of a block. It lies on the stack but for large sites.
 template <class Real, int lanes>
 class Scratch {
  public:
@@ -29,8 +29,9 @@ class Scratch {
   std::vector<Real> large_;
 };
 
-/// Where the sites of one order stand in another: [parity][block][lane] -> block * lanes + lane of the
-/// source. Divisions make this as dear as the conversion itself, so pairs of orders in use are remembered.
+/// The table says where the sites of one order stand in another: [parity][block][lane] -> block * lanes +
+/// lane of the source. Divisions make this as dear as the conversion itself, so pairs of orders in use are
+/// remembered.
 class OriginTable {
  public:
   OriginTable(const SiteLayoutPtr& to, const SiteLayoutPtr& from)
@@ -67,7 +68,7 @@ std::shared_ptr<const OriginTable> origin_table(const SiteLayoutPtr& to, const S
   return table;
 }
 
-/// Stored elements of one target block, one right-hand side, as [component][lane].
+/// Gathers the stored elements of one target block, one right-hand side, as [component][lane].
 template <int lanes, class Element, class Real>
 void gather(Real* out, const RawField& in, const int32_t* origin, int slot, const SiteStorage& from) {
   const int n = from.reals, from_lanes = from.lanes;
@@ -111,7 +112,7 @@ void gather(Real* out, const SpinorField& in, const RawField& raw, const int32_t
   }
 }
 
-/// 16-bit fixed point from floats [component][lane], with the scales that SiteArray::store() would give.
+/// Makes 16-bit fixed point of floats [component][lane], with the scales that SiteArray::store() would give.
 template <int lanes>
 void quantise(int16_t* out, float* scale, const float* in, int n) {
   float largest[lanes] = {}, inverse[lanes];
@@ -157,8 +158,8 @@ void convert_block(const SpinorField& out, const RawField& to, const SpinorField
   }
 }
 
-/// The pairs of storages of a mixed-precision solver, vectorised; false where the lanes do not come in pairs
-/// of blocks. The same bits as convert_block().
+/// Converts between the storages of a mixed-precision solver, vectorised. Returns false where the lanes do
+/// not come in pairs of blocks. The bits are the same as those of convert_block().
 template <class Storage, int N>
 bool convert_pair(const SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
   const bool narrows = out.layout().lanes() == 16;
@@ -218,7 +219,7 @@ void convert_parity(const SpinorField& out, const SpinorField& in, int parity, c
   throw NotAvailable(message("no conversion to fields with ", out.layout().lanes(), " lanes"));
 }
 
-/// This serves any layout, site by site.
+/// Converts any layout, site by site.
 void convert_sites(SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
   const int lanes = out.layout().lanes(), from_lanes = in.layout().lanes();
   for_each_index(out.layout().blocks(parity), [&](int block) {

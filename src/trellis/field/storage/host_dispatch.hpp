@@ -1,5 +1,5 @@
 #pragma once
-/// From a number of lanes to the instantiation of a kernel that works on the host alone.
+/// These functions lead from a number of lanes to the instantiation of a kernel that works on the host alone.
 #include "trellis/field/precision_dispatch.hpp"
 
 namespace trellis {
@@ -20,7 +20,7 @@ void dispatch_on_host(int lanes, F&& f) {
   });
 }
 
-/// The same for kernels that take any storage.
+/// Does the same for kernels that take any storage.
 template <class F>
 void dispatch_any_on_host(Precision precision, int lanes, F&& f) {
   dispatch(Backend::cpu, precision, lanes, [&]<class Layout, class Storage>() {

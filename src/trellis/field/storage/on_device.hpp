@@ -1,5 +1,5 @@
 #pragma once
-/// Work that a kernel does for fields on a GPU, and other code for those that the host reaches.
+/// A kernel does work for fields on a GPU, and other code does it for those that the host reaches.
 #include "trellis/base/precision.hpp"
 #include "trellis/device/launch_count.hpp"
 #include "trellis/view/layout.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-/// Work that only the host does, on a field itself where the host reaches it, else on an image of it.
+/// Only the host does this work, on a field itself where the host reaches it, else on an image of it.
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace trellis {
 
-/// It counts the images of fields that this process copied to the host, and those that it copied back.
+/// This counts the images of fields that this process copied to the host, and those that it copied back.
 struct HostTransfers {
   int64_t count = 0, bytes = 0;
 };
@@ -25,8 +25,8 @@ GaugeField image_on_host(const GaugeField& U);
 void copy_back(SpinorField& field, const SpinorField& image);
 }  // namespace detail
 
-/// f(field) with a field, or memory, that the host can read, site by site. Where f does not take a constant
-/// field, it may write, too, and what it wrote is in the field afterwards.
+/// Calls f(field) with a field, or memory, that the host can read, site by site. Where f does not take a
+/// constant field, it may write, too, and what it wrote is in the field afterwards.
 template <class Field, class F>
 auto on_host(Field& field, F&& f) {
   using Constant = const std::remove_const_t<Field>;

@@ -50,7 +50,7 @@ SiteField& SiteField::operator=(const SiteField& other) {
 }
 
 int64_t SiteField::sites() const {
-  const int64_t volume = lattice_->volume();  // odd where all extents are 1: the site is even
+  const int64_t volume = lattice_->volume();  // it is odd where all extents are 1: the site is even
   if (spec_.subset == Subset::full) return volume;
   return spec_.subset == Subset::even ? (volume + 1) / 2 : volume / 2;
 }

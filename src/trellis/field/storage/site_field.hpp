@@ -1,5 +1,5 @@
 #pragma once
-/// Fields with any number of reals at a site, on the whole lattice or on one parity, for one or many
+/// Fields have any number of reals at a site, on the whole lattice or on one parity, for one or many
 /// right-hand sides, in any storage and backend. Spinors, colour vectors and clover terms are such fields
 /// (field/spinor_field.hpp has their names).
 
@@ -24,10 +24,10 @@ struct FieldSpec {
   Precision precision = Precision::double_precision;
   Subset subset = Subset::full;
   int rhs = 1;
-  int reals = 24;  ///< of an object: a spinor has 24, any number from 1 on is legal
+  int reals = 24;  ///< those of an object: a spinor has 24, any number from 1 on is legal
   Backend backend = Backend::cpu;
-  int lanes = 0;   ///< 0: the vector width of this build; GPU layouts always have 1
-  int slices = 1;  ///< of a fifth dimension: a right-hand side is then `slices` objects a site
+  int lanes = 0;   ///< 0 takes the vector width of this build; GPU layouts always have 1
+  int slices = 1;  ///< those of a fifth dimension: a right-hand side is then `slices` objects a site
 
   bool operator==(const FieldSpec&) const = default;
 };
@@ -52,35 +52,35 @@ class SiteField {
   Subset subset() const { return spec_.subset; }
   int rhs() const { return spec_.rhs; }
   int slices() const { return spec_.slices; }
-  /// Objects a site: slot = rhs * slices() + slice. Element access and kernels count slots.
+  /// Returns the objects of a site: slot = rhs * slices() + slice. Element access and kernels count slots.
   int slots() const { return spec_.rhs * spec_.slices; }
   int reals() const { return spec_.reals; }
-  /// How each of the field's arrays lies in memory.
+  /// Says how each of the field's arrays lies in memory.
   const SiteStorage& storage() const { return storage_; }
   const SiteLayout& layout() const { return *layout_; }
   const SiteLayoutPtr& layout_ptr() const { return layout_; }
-  int64_t sites() const;  ///< of all ranks, in this field's subset
+  int64_t sites() const;  ///< counts those of all ranks, in this field's subset
   size_t bytes() const { return memory_.bytes(); }
 
   /// @pre the field has this parity
   RawField raw(int parity) const;
-  /// Without scales. @pre the field has this parity and lies on the CPU
+  /// Returns the array without scales. @pre the field has this parity and lies on the CPU
   BlockStream stream(int parity) const;
 
-  /// A copy on the host in the GPU layout (of a field on a GPU), and back. Element access needs a host field.
+  /// Copy to the host in the GPU layout (of a field on a GPU), and back. Element access needs a host field.
   SiteField host_copy() const;
   void copy_from_host(const SiteField& host);
   Memory& memory() { return memory_; }
   const Memory& memory() const { return memory_; }
 
-  /// One number: real `component` of a site (slow: set-up, tests, conversions). @pre not on a GPU
+  /// Returns one number: real `component` of a site (slow: set-up, tests, conversions). @pre not on a GPU
   double get(const SitePosition& at, int slot, int component) const;
   /// Sets all reals of a site (16-bit storage needs them together for its scale).
   void set_site(const SitePosition& at, int slot, const double* reals);
   void get_site(const SitePosition& at, int slot, double* reals) const;
 
-  /// This rank's part of one slot in the order [site, x fastest][real], of spinors [spin][colour][re, im];
-  /// sites that the subset lacks are left alone (reading) or ignored (writing).
+  /// Write and read this rank's part of one slot in the order [site, x fastest][real], of spinors
+  /// [spin][colour][re, im]; sites that the subset lacks are left alone (reading) or ignored (writing).
   void to_canonical(double* out, int slot = 0) const;
   void from_canonical(const double* in, int slot = 0);
 
@@ -91,7 +91,7 @@ class SiteField {
   LatticePtr lattice_;
   FieldSpec spec_;
   SiteLayoutPtr layout_;
-  SiteStorage storage_;  // of one parity
+  SiteStorage storage_;  // it is that of one parity
   Memory memory_;
 };
 
