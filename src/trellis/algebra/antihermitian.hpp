@@ -25,7 +25,7 @@ struct TriangleMatrix {
   }
 };
 
-/// A_ii = i diagonal_i
+/// The diagonal is A_ii = i diagonal_i.
 template <class R>
 using AntihermitianMatrix = TriangleMatrix<R, -1>;
 
@@ -65,12 +65,12 @@ TRELLIS_SITE_FN AntihermitianMatrix<R> combination(const R& r, const Antihermiti
   return C;
 }
 
-/// sum += i d z
+/// Adds i d z to sum.
 template <class R>
 TRELLIS_SITE_FN void imaginary_mul_add(Complex<R>& sum, const R& d, const Complex<R>& z) {
   sum = {fnma(d, z.im, sum.re), fma(d, z.re, sum.im)};
 }
-/// sum += i d conj(z)
+/// Adds i d conj(z) to sum.
 template <class R>
 TRELLIS_SITE_FN void imaginary_conj_mul_add(Complex<R>& sum, const R& d, const Complex<R>& z) {
   sum = {fma(d, z.im, sum.re), fma(d, z.re, sum.im)};

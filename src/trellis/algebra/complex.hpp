@@ -40,13 +40,13 @@ template <class R>
 TRELLIS_SITE_FN Complex<R> conj_mul(const Complex<R>& a, const Complex<R>& b) {
   return {fma(a.im, b.im, a.re * b.re), fnma(a.im, b.re, a.re * b.im)};
 }
-/// Adds a product: sum += a b.
+/// Adds a b to sum.
 template <class R>
 TRELLIS_SITE_FN void mul_add(Complex<R>& sum, const Complex<R>& a, const Complex<R>& b) {
   sum.re = fnma(a.im, b.im, fma(a.re, b.re, sum.re));
   sum.im = fma(a.im, b.re, fma(a.re, b.im, sum.im));
 }
-/// Adds a product: sum += conj(a) b.
+/// Adds conj(a) b to sum.
 template <class R>
 TRELLIS_SITE_FN void conj_mul_add(Complex<R>& sum, const Complex<R>& a, const Complex<R>& b) {
   sum.re = fma(a.im, b.im, fma(a.re, b.re, sum.re));

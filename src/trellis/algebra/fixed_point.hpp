@@ -216,7 +216,7 @@ TRELLIS_SITE_FN Lanes<int32_t, W, true> pack_saturated(const Lanes<int32_t, W, t
                                                        const Lanes<int32_t, W, true>& im) {
   using L = Lanes<int32_t, W, true>;
 #if defined(__AVX512BW__)
-  if constexpr (W == 16) {  // four re, then four im in each quarter
+  if constexpr (W == 16) {  // each quarter has four re, then four im
     const __m512i order = _mm512_maskz_broadcast_i32x4(
         0xffff, _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
     return L(typename L::Vector(_mm512_maskz_shuffle_epi8(

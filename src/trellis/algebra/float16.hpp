@@ -20,7 +20,7 @@ TRELLIS_SITE_FN float widened(uint16_t h) {
   const uint32_t sign = uint32_t(h & 0x8000) << 16, exponent = (h >> 10) & 31, fraction = h & 1023;
   uint32_t bits = (exponent + float_bias - float16_bias) << 23 | fraction << 13;
   if (exponent == 31) bits = uint32_t(255) << 23 | fraction << 13;
-  float magnitude = float(fraction) * 0x1p-24f;  // below the normal numbers
+  float magnitude = float(fraction) * 0x1p-24f;  // it lies below the normal numbers
   if (exponent != 0) std::memcpy(&magnitude, &bits, sizeof(bits));
   return sign ? -magnitude : magnitude;
 }

@@ -4,7 +4,7 @@
 
 namespace trellis {
 
-/// H_ii = diagonal_i
+/// The diagonal is H_ii = diagonal_i.
 template <class R>
 using HermitianMatrix = TriangleMatrix<R, 1>;
 

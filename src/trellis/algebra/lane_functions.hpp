@@ -53,7 +53,7 @@ TRELLIS_SITE_FN Lanes<T, W, fits> permute(Lanes<T, W, fits> a, const int32_t* so
         __m256i(a.v), _mm256_load_si256(reinterpret_cast<const __m256i*>(source)))));
   if constexpr (sizeof(L) == 32 && fits && std::is_same_v<T, float>)
     return L(_mm256_permutevar8x32_ps(a.v, _mm256_load_si256(reinterpret_cast<const __m256i*>(source))));
-  if constexpr (sizeof(L) == 32 && std::is_same_v<T, double>) {  // words 2 i and 2 i + 1 for lane i
+  if constexpr (sizeof(L) == 32 && std::is_same_v<T, double>) {  // lane i has the words 2 i and 2 i + 1
     const __m256i even =
         _mm256_slli_epi64(_mm256_cvtepi32_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(source))), 1);
     const __m256i words = _mm256_add_epi32(_mm256_or_si256(even, _mm256_slli_epi64(even, 32)),
@@ -162,7 +162,7 @@ TRELLIS_SITE_FN Lanes<To, W> convert_lanes(const Lanes<T, W, fits>& a) {
     constexpr auto half = std::make_integer_sequence<int, W / 2>{};
     return {convert_lanes<To>(detail::half_of<0>(a, half)),
             convert_lanes<To>(detail::half_of<W / 2>(a, half))};
-  } else {  // double to float
+  } else {  // this goes from double to float
     return detail::joined(convert_lanes<To>(a.lo), convert_lanes<To>(a.hi),
                           std::make_integer_sequence<int, W>{});
   }

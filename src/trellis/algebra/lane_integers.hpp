@@ -38,7 +38,7 @@ struct LaneMask;
 template <int W>
 struct LaneMask<W, true> {
   using Vector = typename detail::VectorOf<int64_t, W>::type;
-  Vector v;  ///< 0 or -1 in each lane
+  Vector v;  ///< each lane has 0 or -1
 };
 template <int W>
 struct LaneMask<W, false> {
@@ -53,7 +53,7 @@ struct LaneIntegers<W, true> {
   LaneIntegers() = default;
   TRELLIS_SITE_FN LaneIntegers(uint64_t x) : v(x - Vector{}) {}
   TRELLIS_SITE_FN explicit LaneIntegers(Vector x) : v(x) {}
-  TRELLIS_SITE_FN static LaneIntegers load(const int64_t* p) {  // any alignment
+  TRELLIS_SITE_FN static LaneIntegers load(const int64_t* p) {  // p has any alignment
     LaneIntegers r;
     __builtin_memcpy(&r.v, p, sizeof(r.v));
     return r;

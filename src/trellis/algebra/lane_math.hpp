@@ -19,7 +19,7 @@ TRELLIS_SITE_FN R nearest_integer(const R& x) {
 template <class R>
 TRELLIS_SITE_FN R power_of_two(const R& n) {
   using I = LaneInteger<R>;
-  const I biased = bits_of(n + R(0x1.8p52 + 1023.0));  // low bits of the mantissa: n + 1023
+  const I biased = bits_of(n + R(0x1.8p52 + 1023.0));  // the low bits of the mantissa are n + 1023
   return real_from_bits(shift_left(biased & I(0x7ff), 52));
 }
 

@@ -14,7 +14,7 @@ namespace trellis {
 struct PartialSum {
   static constexpr int64_t most_terms = int64_t(1) << 22;
   int64_t bins[exact_sum_bins] = {0, 0, 0};
-  int32_t raised = 0;  ///< of the top bin above the lowest one
+  int32_t raised = 0;  ///< the top bin lies so far above the lowest one
   int32_t flags = 0;   ///< 1: a term was NaN or Inf; 2: a term was above 2^960
 
   /// Makes the top bin at least this high.
@@ -41,7 +41,7 @@ struct PartialSum {
       raise(bin);
     }
     uint64_t rounder = rounder_bits();
-    int least = exponent_below_lowest + exact_sum_bin_bits * raised;  // exponent of terms of the bin
+    int least = exponent_below_lowest + exact_sum_bin_bits * raised;  // terms of the bin have it at least
     unroll<exact_sum_bins>([&](auto k) TRELLIS_INLINE_LAMBDA {
       if (exponent >= least || int(k) >= raised) {  // a term has no part in bins above its own
         const double constant = real_from_bits(rounder), shifted = x + constant;

@@ -142,7 +142,7 @@ TRELLIS_SITE_FN ColorMatrix<R> nearest_su3(const ColorMatrix<R>& A) {
   ColorMatrix<R> W = A;
   reunitarise(W);
   ColorMatrix<R> B = mul_dagger(W, A);  // its real trace grows
-  R angle(1.0);                         // largest sin^2 of a rotation in the last sweep
+  R angle(1.0);                         // it is the largest sin^2 of a rotation in the last sweep
   for (int sweep = 0; sweep < 200; ++sweep) {
     const auto is_active = less(R(1e-30), angle);
     if (!any(is_active)) break;

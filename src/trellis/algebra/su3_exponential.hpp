@@ -1,6 +1,6 @@
 #pragma once
-/// The exponential is exp(i Q) = f0 + f1 Q + f2 Q^2 of a traceless hermitian 3x3 matrix Q. Its derivative
-/// needs those of the f by
+/// The exponential of a traceless hermitian 3x3 matrix Q is exp(i Q) = f0 + f1 Q + f2 Q^2. Its derivative
+/// needs the derivatives of the f with respect to
 ///
 ///   c1 = tr Q^2 / 2  and  c0 = det Q = tr Q^3 / 3,    d c1 = tr(Q dQ),  d c0 = tr(Q^2 dQ).
 ///
@@ -27,9 +27,9 @@ struct ExponentialDerivatives {
 template <class R>
 struct ExponentialCoefficients {
   Complex<R> f[3];
-  R u, w, xi0;            ///< sin(w) / w
-  R c1;                   ///< tr Q^2 / 2
-  MaskOf<R> is_negative;  ///< c0 = det Q < 0
+  R u, w, xi0;            ///< xi0 is sin(w) / w
+  R c1;                   ///< it is tr Q^2 / 2
+  MaskOf<R> is_negative;  ///< it says whether c0 = det Q < 0
 };
 
 namespace detail {
@@ -59,7 +59,7 @@ TRELLIS_SITE_FN ExponentialCoefficients<R> exponential_coefficients(const R& c0,
   const SinCos<R> su = sin_cos(u), sw = sin_cos(w);
   const R xi0 = select(less(R(0x1p-200), w), sw.sin / maximum(w, R(0x1p-200)), R(1.0));
   const R u_square = u * u;
-  // e^{-iu}, e^{2iu}
+  // These are e^{-iu} and e^{2iu}.
   const Complex<R> minus = {su.cos, -su.sin};
   const Complex<R> twice = {fnma(su.sin, su.sin, su.cos * su.cos), R(2.0) * su.sin * su.cos};
   const R difference = u_square - w_square, sum = fma(R(3.0), u_square, w_square);
@@ -202,7 +202,7 @@ TRELLIS_SITE_FN ExponentialDerivatives<R> exponential_closed_form(const R& c0, c
   const R denominator = fma(R(9.0), uu, -ww), inverse = R(0.5) / (denominator * denominator);
   ExponentialDerivatives<R> out;
   for (int j = 0; j < 3; ++j) {
-    // f_j for |c0|
+    // This is f_j for |c0|.
     const Complex<R> plain = {j == 1 ? select(k.is_negative, -k.f[j].re, k.f[j].re) : k.f[j].re,
                               j == 1 ? k.f[j].im : select(k.is_negative, -k.f[j].im, k.f[j].im)};
     out.f[j] = k.f[j];

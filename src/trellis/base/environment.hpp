@@ -1,5 +1,5 @@
 #pragma once
-/// Environment variables hold whole numbers, of which none is cut to the bits of an int.
+/// These functions read whole numbers from environment variables, and cut none to the bits of an int.
 #include <optional>
 #include <string>
 

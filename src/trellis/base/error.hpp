@@ -1,6 +1,6 @@
 #pragma once
-/// Exceptions have types. Library code throws these and nothing else; a message names the quantity and prints
-/// what was expected and what was found.
+/// Errors are exceptions with types. Library code throws these and nothing else; a message names the quantity
+/// and prints what was expected and what was found.
 #include <complex>
 #include <sstream>
 #include <stdexcept>

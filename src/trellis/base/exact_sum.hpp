@@ -23,7 +23,7 @@ inline double exact_sum_rounder(int j) { return std::ldexp(1.5, 52 + exact_sum_b
 
 /// This is a partial sum; merging is associative and commutative.
 struct ExactSum {
-  __int128 bins[exact_sum_bins] = {0, 0, 0};  ///< the parts in units of 2^(40 (top - k))
+  __int128 bins[exact_sum_bins] = {0, 0, 0};  ///< they are in units of 2^(40 (top - k))
   int32_t top = lowest;
   int32_t is_not_finite = 0;  ///< a term was NaN or Inf
   int32_t is_too_large = 0;   ///< a term was above 2^960

@@ -15,7 +15,7 @@ namespace trellis {
 
 /// This is one message of a persistent exchange.
 struct Message {
-  int peer;  ///< the rank of the other side
+  int peer;  ///< it is the rank of the other side
   int tag;
   void* data;  ///< null means memory of the exchange, which Exchange::outgoing and incoming tell
   size_t bytes;
@@ -44,7 +44,7 @@ class Exchange {
 /// The parts are bytes from or for each rank, one behind the other in the order of ranks.
 struct Parts {
   std::vector<std::byte> data;
-  std::vector<size_t> bytes;  ///< the length of each rank's part
+  std::vector<size_t> bytes;  ///< each entry is the length of a rank's part
 };
 
 class Communicator;
@@ -55,8 +55,8 @@ using CommunicatorPtr = std::shared_ptr<Communicator>;
 class Communicator {
  public:
   virtual ~Communicator() = default;
-  virtual int rank() const = 0;  ///< not collective
-  virtual int size() const = 0;  ///< not collective
+  virtual int rank() const = 0;  ///< it is not collective
+  virtual int size() const = 0;  ///< it is not collective
   virtual const char* name() const = 0;
   virtual void barrier() = 0;
   virtual void broadcast(void* data, size_t bytes, int root) = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// Tests have a network that is slower than this machine's: messages of exchanges arrive late.
+/// Tests make the network slower than this machine's: messages of exchanges then arrive late.
 #include <memory>
 
 #include "trellis/comm/communicator.hpp"

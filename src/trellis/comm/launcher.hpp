@@ -1,5 +1,6 @@
 #pragma once
-/// A launcher of ranks (mpirun, srun) has told this process something by environment variables.
+/// These functions read what a launcher of ranks (mpirun, srun) has told this process by environment
+/// variables.
 #include <string>
 #include <utility>
 #include <vector>

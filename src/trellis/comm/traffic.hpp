@@ -9,7 +9,7 @@
 namespace trellis {
 
 struct Traffic {
-  int64_t messages = 0;                ///< those of exchanges, when they start; to itself, too
+  int64_t messages = 0;                ///< exchanges add theirs when they start; those to itself count, too
   std::vector<int64_t> bytes_to = {};  ///< the key is the rank that gets them
   int64_t sums = 0;                    ///< calls of Communicator::sum count, also of one process
 };

@@ -8,7 +8,7 @@
 namespace trellis {
 
 struct BlockStream {
-  const void* data = nullptr;  ///< the address of block 0
+  const void* data = nullptr;  ///< block 0 lies here
   size_t block_bytes = 0;
 };
 

@@ -8,11 +8,11 @@
 namespace trellis::cuda {
 
 struct Activity {
-  int64_t kernels = 0;        ///< launches
+  int64_t kernels = 0;        ///< each launch counts
   int64_t waits = 0;          ///< the host waits so often for the GPU; a copy to or from the host is one
-  int64_t copies = 0;         ///< those between host and GPU, but for messages between ranks
-  int64_t copied_bytes = 0;   ///< the bytes of those
-  int64_t message_bytes = 0;  ///< those copied between host and GPU for messages between ranks
+  int64_t copies = 0;         ///< they are between host and GPU, but for messages between ranks
+  int64_t copied_bytes = 0;   ///< those copies have so many bytes
+  int64_t message_bytes = 0;  ///< they are copied between host and GPU for messages between ranks
 };
 
 namespace detail {

@@ -30,7 +30,7 @@ struct Columns {
 
 /// A launch on a GPU has this shape. No bit depends on it.
 struct LaunchShape {
-  int columns, threads;  ///< those of right-hand sides of a thread, and of threads of a block
+  int columns, threads;  ///< a thread has so many right-hand sides, a block so many threads
 };
 
 /// Among these the tuner chooses, of columns in rising order; the first is the default.

@@ -76,14 +76,14 @@ class LaunchTrial {
 
   int ways_, left_;
   int launch_ = 0, round_ = 0, in_round_ = 0;
-  std::array<int, largest_ways> in_trial_;  ///< the first left_ of these
+  std::array<int, largest_ways> in_trial_;  ///< the first left_ of these are in the trial
   std::array<double, largest_ways> best_;
   int fastest_ = 0;
 };
 
 /// The subject says what a launch works on: the tuner tells launches apart by it.
 struct LaunchSubject {
-  size_t working_set = 0;              ///< bytes of all fields concerned, on this rank
+  size_t working_set = 0;              ///< all fields concerned have so many bytes, on this rank
   const Geometry* geometry = nullptr;  ///< null: the launch does not know its lattice
   int columns = 1;
   const char* storage = "";

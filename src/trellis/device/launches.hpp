@@ -1,5 +1,6 @@
 #pragma once
-/// Launches on a backend can do this. Code that schedules launches asks for it, and not where a field lies.
+/// These functions say what launches on a backend can do. Code that schedules launches asks for this, and not
+/// where a field lies.
 #include <cstddef>
 
 #include "trellis/base/precision.hpp"

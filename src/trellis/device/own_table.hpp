@@ -1,6 +1,6 @@
 #pragma once
-/// This read-only table was computed for kernels. It keeps itself where they read it: on the host, or on the
-/// GPU alone.
+/// This class keeps a read-only table that was computed for kernels, where they read it: on the host, or on
+/// the GPU alone.
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// So many threads may be asked for.
+/// This file says how many threads may be asked for.
 
 namespace trellis {
 

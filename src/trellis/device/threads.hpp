@@ -1,5 +1,5 @@
 #pragma once
-/// The CPU backend has this number of threads, and a loop over independent indices (set-up work,
+/// The CPU backend has threads, whose number is set here, and a loop over independent indices (set-up work,
 /// conversions).
 #include <functional>
 

@@ -24,8 +24,8 @@ TuneMode tune_mode_by_name(const std::string& name);
 /// A choice holds for this key, on one machine and in one build of the kernels.
 struct TuneKey {
   std::string kernel;        ///< it includes the layout and the links, where the kernel is a template
-  std::string storage;       ///< that of its fields: "double", "float", "half", "fp16"
-  std::string lattice, cut;  ///< "8x8x8x16", and the process grid; empty where a launch does not know them
+  std::string storage;       ///< its fields have it: "double", "float", "half", "fp16"
+  std::string lattice, cut;  ///< "8x8x8x16", and the process grid; both are empty where unknown
   int columns = 1, threads = 1;
   int working_set_bits =
       0;  ///< bits of the bytes that it works on: parts of a lattice have choices of their own

@@ -11,16 +11,16 @@ namespace trellis {
 struct SentMessage {
   int mu, step;
   double bytes;
-  int64_t count = 1;  ///< so many of this size
+  int64_t count = 1;  ///< so many have this size
 
   bool operator==(const SentMessage&) const = default;
 };
 
 struct Cost {
-  double flops = 0;               ///< those of all ranks
-  double conventional_flops = 0;  ///< those of all ranks, as papers count them where that is another number
+  double flops = 0;               ///< all ranks together have so many
+  double conventional_flops = 0;  ///< all ranks have so many as papers count, where that is another number
   double bytes = 0;               ///< the bytes of all ranks that must move
-  std::vector<SentMessage> messages;  ///< those of one rank; all ranks send the same
+  std::vector<SentMessage> messages;  ///< they are those of one rank; all ranks send the same
   int64_t sums = 0;                   ///< global reductions count here
   int64_t launches = 0;               ///< kernels on one rank count here (device/launch_count.hpp)
 

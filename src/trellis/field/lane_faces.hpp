@@ -47,10 +47,10 @@ class LaneFaces {
   struct Leg {
     int leg;
     bool receives_in_place;  ///< the message is the ghost buffer
-    int part;                ///< its number among the parts of the halo
+    int part;                ///< it is the number among the parts of the halo
     std::vector<int32_t> edge_lanes, ghost_lanes;
     KernelTable<int32_t> edge_table, ghost_table;  ///< kernels take these
-    KernelTable<int32_t> face[2];                  ///< the blocks of the sender's face by its parity
+    KernelTable<int32_t> face[2];                  ///< it has the blocks of the sender's face by its parity
     Memory ghost;
   };
   LaneFaceCall call(const Leg& leg) const;

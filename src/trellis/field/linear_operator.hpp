@@ -16,10 +16,10 @@ enum class SchurForm { asymmetric, symmetric };
 /// An application forms these global sums beside its result: the members say which of them are wanted, and
 /// have their values, one for each column.
 struct ColumnSums {
-  bool wants_norm2 = false;     ///< |out|^2
+  bool wants_norm2 = false;     ///< |out|^2 is wanted
   bool wants_real_dot = false;  ///< Re <in, out> is wanted, where domain and range are the same
   Coefficients norm2 = {}, real_dot = {};
-  Cost cost = {};  ///< that of these sums, beyond that of the application without them
+  Cost cost = {};  ///< these sums cost this, beyond the application without them
 
   /// Books one sum that took `fields` reads of `field` and so many launches for each parity.
   void book(const SpinorField& field, int fields, int launches);

@@ -73,7 +73,7 @@ Coefficients run_subtract(SpinorField& w, const FieldCoefficients& c, const Fiel
   std::vector<ExactSum> norms(columns);
   for (size_t begin = 0; begin < fields.size(); begin += most_fields) {
     const size_t end = std::min(begin + most_fields, fields.size());
-    std::vector<double> a;  // [rhs][field][re, im]
+    std::vector<double> a;  // the order is [rhs][field][re, im]
     for (size_t r = 0; r < columns; ++r)
       for (size_t j = begin; j < end; ++j) a.insert(a.end(), {c[j].at(r).real(), c[j].at(r).imag()});
     const FieldList part(fields.begin() + long(begin), fields.begin() + long(end));
@@ -96,8 +96,7 @@ FieldCoefficients dots_each(const FieldList& fields, const SpinorField& w) {
   if (fields.empty()) return {};
   require_fit(fields, w);
   const size_t columns = size_t(w.rhs());
-  std::vector<ExactSum> sums(2 * fields.size() *
-                             columns);  // those of each batch of fields [rhs][field][re, im]
+  std::vector<ExactSum> sums(2 * fields.size() * columns);  // each batch has [rhs][field][re, im]
   for (size_t begin = 0; begin < fields.size(); begin += most_fields) {
     const size_t count = std::min(most_fields, fields.size() - begin);
     const FieldList part(fields.begin() + long(begin), fields.begin() + long(begin + count));

@@ -11,7 +11,7 @@ struct SentMessage;
 
 /// This is a part of a halo as one of its two ranks sees it.
 struct HaloPart {
-  int peer;  ///< the other rank
+  int peer;  ///< it is the other rank
   int tag;   ///< both ranks give a part the same
   size_t bytes;
 };

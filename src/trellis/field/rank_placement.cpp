@@ -28,7 +28,7 @@ void set_rank_map(RankMap map) {
   if (!map.rank_at.empty()) {
     TRELLIS_REQUIRE(map.rank_at.size() == size_t(ranks), "a list of ranks names each of the ", ranks,
                     " ranks once, found ", map.rank_at.size(), " of them");
-    ProcessGrid({ranks, 1, 1, 1}, map.rank_at);  // a permutation
+    ProcessGrid({ranks, 1, 1, 1}, map.rank_at);  // it throws where this is no permutation
   }
   current() = std::move(map);
 }

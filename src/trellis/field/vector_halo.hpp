@@ -39,7 +39,7 @@ class VectorHalo {
  private:
   struct Leg {
     int hop, leg;
-    int part;  ///< its number among the parts of the halo
+    int part;  ///< it is the number among the parts of the halo
     KernelTable<int32_t> sources, first, deliveries, arrivals;
     Memory ghost;
   };

@@ -50,7 +50,7 @@ Aggregates::Aggregates(SiteLayoutPtr layout, const Coord& block, AggregatesOf ki
     for (int site = 0; site < sites(); ++site) {
       Coord x = site_coord(site, block_);
       for (int mu = 0; mu < Nd; ++mu) x[mu] += origin[mu] * block_[mu];
-      const SitePosition at = layout_->position(x);  // the position of lane 0
+      const SitePosition at = layout_->position(x);  // lane 0 has this position
       table_.push_back(int32_t(at.block << 1 | at.parity));
       group_of_[at.parity][size_t(at.block)] = int32_t(group);
     }

@@ -17,8 +17,8 @@ enum class AggregatesOf { sites, coarse_sites };
 
 class Aggregates {
  public:
-  /// @param layout of the fine fields
-  /// @param block extents of an aggregate
+  /// @param layout is that of the fine fields
+  /// @param block has the extents of an aggregate
   /// @pre fit(layout, block); the geometry has block_error(.., kind) empty
   Aggregates(SiteLayoutPtr layout, const Coord& block, AggregatesOf kind = AggregatesOf::sites);
 
@@ -28,13 +28,13 @@ class Aggregates {
   const SiteLayoutPtr& layout_ptr() const { return layout_; }
   const SiteLayout& layout() const { return *layout_; }
   const Coord& block() const { return block_; }
-  int sites() const { return int(product(block_)); }  ///< those of an aggregate
+  int sites() const { return int(product(block_)); }  ///< counts those of an aggregate
   int groups() const { return groups_; }
   int lanes() const { return layout_->lanes(); }
   Coord coarse_lattice() const;
   /// Finds local coordinates on the coarse lattice of the aggregate in a lane of a group, and the other way.
   Coord coarse_coord(int group, int lane) const;
-  int group_and_lane(const Coord& coarse) const;  ///< group * lanes() + lane
+  int group_and_lane(const Coord& coarse) const;  ///< returns group * lanes() + lane
 
   /// Returns the table [group][site]: block of the layout << 1 | parity.
   const std::vector<int32_t>& table() const { return table_; }

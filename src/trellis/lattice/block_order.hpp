@@ -28,7 +28,7 @@ class BlockOrder {
   /// Returns the first block of a colour, which is 0 or 1: the parity of the coordinates of the block on the
   /// lattice. The blocks first(colour) .. first(colour + 1) - 1 have that colour.
   int first(int colour) const { return first_[colour]; }
-  const Coord& origin(int block) const { return origins_[size_t(block)]; }  ///< local coordinates
+  const Coord& origin(int block) const { return origins_[size_t(block)]; }  ///< returns local coordinates
   /// Returns the local coordinates of a site.
   Coord coord(int parity, int vector, int lane) const;
 
@@ -52,7 +52,7 @@ class BlockOrder {
  private:
   Geometry geometry_;
   SiteLayout inner_;
-  Coord grid_;  ///< blocks of this rank in each direction
+  Coord grid_;  ///< this rank has so many blocks in each direction
   int first_[3] = {0, 0, 0};
   std::vector<Coord> origins_;
   std::vector<int32_t> neighbours_, faces_[2][legs];

@@ -21,12 +21,12 @@ class ExtendedLayout {
   int width() const { return width_; }
   const Coord& sub_extents() const { return sub_; }
   const Coord& lane_extents() const { return split_.lanes_per_direction; }
-  int blocks() const { return blocks_; }  ///< with the halo
+  int blocks() const { return blocks_; }  ///< counts those of the halo, too
 
   /// Returns the block of a sub-lattice coordinate, which goes from -width to sub + width - 1 in split
   /// directions.
   int block_of(const Coord& sub) const;
-  int block_at(const Coord& local) const;  ///< the block of an inner site
+  int block_at(const Coord& local) const;  ///< returns the block of an inner site
   int lane_at(const Coord& local) const;
   Coord lane_coord(int lane) const { return site_coord(lane, split_.lanes_per_direction); }
   /// Returns the local coordinates of an inner site.

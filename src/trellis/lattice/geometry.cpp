@@ -135,7 +135,7 @@ Coord choose_node_box(const Coord& lattice, const Coord& grid, int ranks) {
 }  // namespace
 
 ProcessGrid group_by_node(const Coord& lattice, const Coord& grid, const std::vector<int>& nodes) {
-  std::map<int, std::vector<int>> ranks_of;  // a node's ranks, in their order
+  std::map<int, std::vector<int>> ranks_of;  // each node has its ranks, in their order
   for (size_t rank = 0; rank < nodes.size(); ++rank) ranks_of[nodes[rank]].push_back(int(rank));
   if (int64_t(nodes.size()) != product(grid) || ranks_of.size() <= 1) return ProcessGrid(grid);
   const size_t per_node = ranks_of.begin()->second.size();

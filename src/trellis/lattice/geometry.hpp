@@ -63,7 +63,7 @@ class Geometry {
 
   const Coord& lattice() const { return lattice_; }
   const Coord& local() const { return local_; }
-  const Coord& origin() const { return origin_; }  ///< global coordinates of the first local site
+  const Coord& origin() const { return origin_; }  ///< returns global coordinates of the first local site
   const ProcessGrid& grid() const { return grid_; }
   const Boundary& boundary() const { return boundary_; }
   int rank() const { return rank_; }

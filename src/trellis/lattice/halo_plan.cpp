@@ -6,8 +6,9 @@ namespace trellis {
 
 HaloPlanBuilder::Steps HaloPlanBuilder::steps_to(const Coord& x) const {
   const Coord& local = geometry_.local();
-  Coord ahead, back, here, there;  // steps on the grid; global coordinates of the ghost as this rank, or as
-                                   // the rank for which this one owns it, counts them
+  Coord ahead, back, here, there;  // the first two are steps on the grid; the others are global
+                                   // coordinates of the ghost as this rank, or as the rank for which this
+                                   // one owns it, counts them
   Steps steps;
   for (int mu = 0; mu < Nd; ++mu) {
     const int y = (x[mu] % local[mu] + local[mu]) % local[mu];

@@ -6,7 +6,7 @@
 namespace trellis {
 
 struct LaneSplit {
-  Coord lanes_per_direction{1, 1, 1, 1};  ///< powers of two
+  Coord lanes_per_direction{1, 1, 1, 1};  ///< they are powers of two
   int lanes() const { return int(product(lanes_per_direction)); }
 };
 

@@ -34,8 +34,8 @@ class SiteHalo {
   /// This is a site of this rank, or a ghost, which is zero where it is a wall, or none, beyond an open edge.
   struct Site {
     Kind kind = Kind::none;
-    SitePosition at{0, 0, 0};  ///< the position of an inner site
-    int ghost = -1;            ///< the number of a ghost
+    SitePosition at{0, 0, 0};  ///< an inner site has this position
+    int ghost = -1;            ///< a ghost has this number
   };
   /// Returns the site at local coordinates. Throws BadArgument for those that the halo does not reach.
   Site find(Coord local) const;

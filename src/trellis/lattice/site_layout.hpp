@@ -35,7 +35,7 @@ class SiteLayout {
   int blocks() const { return blocks_of_[0] > blocks_of_[1] ? blocks_of_[0] : blocks_of_[1]; }
 
   SitePosition position(const Coord& local) const;
-  Coord coord(const SitePosition& at) const;  ///< local coordinates
+  Coord coord(const SitePosition& at) const;  ///< returns local coordinates
 
   /// Returns the table [block][leg], for blocks of the given parity; -1 where the lattice has an extent of 1.
   const std::vector<int32_t>& neighbours(int parity) const { return neighbours_[parity]; }

@@ -14,7 +14,7 @@ struct RawHopStencil {
 };
 
 struct HopNeighbour {
-  int index;  ///< the block of the neighbour, or of the ghost
+  int index;  ///< it is the block of the neighbour, or of the ghost
   int moves;  ///< its lanes move over so many sub-lattices
   bool is_plain, is_ghost;
 };

@@ -37,7 +37,7 @@ struct StorageTraits<Fp16> {
 struct RawField {
   void* data = nullptr;
   float* scale = nullptr;  ///< [block][slot][lane], 16-bit fixed point only; null: all scales are 1
-  int slots = 1;           ///< right-hand sides, or directions of links
+  int slots = 1;           ///< it counts right-hand sides, or directions of links
   /// Links in the CPU layout, whose directions of space lie beside each other, [block][x, y, z], before those
   /// of time, [block], have the number of blocks here; others have 0, for [block][slot].
   int blocks = 0;

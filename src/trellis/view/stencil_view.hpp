@@ -7,7 +7,7 @@
 namespace trellis {
 
 struct Neighbour {
-  int index;      ///< the block of the neighbour, or of the ghost
+  int index;      ///< it is the block of the neighbour, or of the ghost
   bool is_plain;  ///< it lies on this rank, without complex phase and coefficient
   bool is_ghost;  ///< it lies on another rank: its half spinor is in the ghost buffer of the leg
   bool crosses;   ///< it lies across the edge of the sub-lattice: lanes move, phases apply
@@ -18,7 +18,7 @@ struct StencilLeg {
   const int32_t* permutation = nullptr;  ///< null where the direction is not split over lanes
   const double* phase_re = nullptr;      ///< [max_lanes]; null where the phase is 1 in every lane
   const double* phase_im = nullptr;      ///< null where the phase is real
-  double coefficient = 1.0;              ///< the factor of the hopping term (anisotropy)
+  double coefficient = 1.0;              ///< it is the factor of the hopping term (anisotropy)
 };
 
 template <class Layout, class Scalar>

@@ -136,7 +136,7 @@ class EndOfRank {
 
   MPI_Comm comm_;
   pid_t process_;
-  int until_told_;  ///< seconds
+  int until_told_;  ///< it is in seconds
   int rank_ = 0, size_ = 1;
   std::atomic<bool> is_over_{false};
   int own_ = 0;             ///< the note that was sent

@@ -230,7 +230,7 @@ class MpiCommunicator final : public Communicator {
   const std::vector<int>& nodes() const override { return nodes_; }
   int world_rank(int rank) const override { return world_ranks_[size_t(rank)]; }
   Parts alltoallv(const void* data, const std::vector<size_t>& bytes) override {
-    // Ranks tell each other the lengths, or, with the highest bit, of how many ranks they name one.
+    // Ranks tell each other the lengths or, with the highest bit set, for how many ranks they name a length.
     constexpr uint64_t is_wrong = uint64_t(1) << 63;
     std::vector<uint64_t> sent(bytes.begin(), bytes.end()), told(static_cast<size_t>(size_));
     if (bytes.size() != size_t(size_)) sent.assign(size_t(size_), is_wrong | bytes.size());
@@ -271,7 +271,7 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
-  /// @param ranks of this communicator, which `part` has
+  /// @param ranks are those of this communicator that `part` has
   CommunicatorPtr of_these(MPI_Comm part, const std::vector<int>& ranks) const {
     std::vector<int> world_ranks;
     for (const int rank : ranks) world_ranks.push_back(world_rank(rank));
@@ -285,12 +285,12 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0, size_ = 1;
 };
 
-/// This class starts MPI in a process that no launcher started. It needs neither a daemon of Open MPI beside
-/// it nor a folder for messages to it. All such processes of a user share one folder, which one makes while
-/// another, at its end, removes it: the first then ends with "mkdir was unable to create the desired
-/// directory". Other MPI libraries pass these by. What is set here, and what Open MPI sets beside it, goes
-/// again once MPI has started: an mpirun that this process starts later (from a notebook, say) would take
-/// itself for a part of it and end without a word.
+/// This class starts MPI in a process that no launcher started. Such a process needs neither a daemon of Open
+/// MPI beside it nor a folder for messages to it. All such processes of a user share one folder, which one
+/// makes while another, at its end, removes it: the first then ends with "mkdir was unable to create the
+/// desired directory". Other MPI libraries pass these by. What is set here, and what Open MPI sets beside it,
+/// goes again once MPI has started: an mpirun that this process starts later (from a notebook, say) would
+/// take itself for a part of it and end without a word.
 class StartAlone {
  public:
   StartAlone() {

@@ -13,15 +13,16 @@ class Geometry;
 
 /// Users choose among these policies.
 enum class ExchangePolicy {
-  automatic,   ///< the tuner's choice where it has one (device/tuner.hpp); else host memory as `shared` (on
-               ///< AMD's processors) or `copied` where ranks can share memory, GPUs as `persistent`
+  automatic,   ///< it is the tuner's choice where it has one (device/tuner.hpp); else host memory goes as
+               ///< `shared` (on AMD's processors) or `copied` where ranks can share memory, and GPUs go as
+               ///< `persistent`
   persistent,  ///< MPI persistent requests are taken
   shared,      ///< ranks of one node take memory that they share, others persistent requests
   copied       ///< it is as `shared`, with copies from and to memory of each rank's own
 };
 
 /// Says what transports made from now on use. It starts with the environment variable TRELLIS_EXCHANGE
-/// (automatic, persistent, shared or copied; BadArgument for other words), or automatic.
+/// (automatic, persistent, shared or copied; other words throw BadArgument), or automatic.
 ExchangePolicy exchange_policy();
 /// Sets the policy. It is collective by agreement: all ranks have to set the same. A build without MPI copies
 /// in any case.

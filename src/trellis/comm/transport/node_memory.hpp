@@ -24,7 +24,7 @@ class NodeMemory {
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
     ~Segment();
-    size_t bytes;              ///< the length of each rank's part
+    size_t bytes;              ///< each rank's part is so long
     std::vector<char*> parts;  ///< the parts are mapped; the index is the rank within the node
     bool is_leased = false;
   };

@@ -74,7 +74,7 @@ struct DividedMessages {
   }
   struct Place {
     bool is_near;
-    int number;  ///< the number in its part
+    int number;  ///< it is the number in its part
   };
   Messages near, far;
   std::vector<Place> places;

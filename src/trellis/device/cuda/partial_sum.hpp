@@ -14,7 +14,7 @@ namespace trellis::cuda {
 
 using Bits = unsigned long long;  ///< the type that atomic additions take
 
-/// These bits lie on top of the terms that ExactSum flags.
+/// A sum has these flags for the same terms for which an ExactSum has its own.
 enum SumFlags : unsigned { no_flags = 0, is_not_finite = 1, is_too_large = 2 };
 
 TRELLIS_SITE_FN Bits bits_of(double x) {
@@ -46,7 +46,7 @@ TRELLIS_SITE_FN Bits rounder_bits(int bin) {
 /// This sum holds at most 2^14 terms of a thread, or the sum of a block of 128 threads: no integer leaves 63
 /// bits, as a part of a term has 40.
 struct PartialSum {
-  long long units[exact_sum_bins] = {0, 0, 0};  ///< as in ExactSum::bins
+  long long units[exact_sum_bins] = {0, 0, 0};  ///< these are as ExactSum::bins
   int top = ExactSum::lowest;
   unsigned flags = no_flags;
 

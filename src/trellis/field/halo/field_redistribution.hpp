@@ -1,6 +1,6 @@
 #pragma once
-/// Fields that move from the ranks of their lattice to few of them, and back: coarse grids have less work
-/// than all ranks can share.
+/// Fields move from the ranks of their lattice to few of them, and back: coarse grids have less work than all
+/// ranks can share.
 ///
 ///     FieldRedistribution redistribution(field, {0, 1});   // ranks of the field's lattice
 ///     auto few = redistribution.make_few();                // a field on two ranks, null on others

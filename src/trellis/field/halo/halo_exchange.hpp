@@ -1,6 +1,6 @@
 #pragma once
-/// Halos of fields of any kind: start() sends, finish() waits, and between the two the caller works on sites
-/// whose neighbours lie on this rank. Afterwards every ghost site is at hand by its coordinates.
+/// Fields of any kind have halos: start() sends, finish() waits, and between the two the caller works on
+/// sites whose neighbours lie on this rank. Afterwards every ghost site is at hand by its coordinates.
 ///
 ///     HaloExchange halo(field, HaloShape{.width = 2, .corners = true});
 ///     halo.start(field);

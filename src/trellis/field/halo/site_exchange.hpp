@@ -51,7 +51,7 @@ class SiteExchange {
   HaloMessages messages_;
   bool is_connected_;
   size_t bytes_sent_ = 0;
-  RawField sites_[2], ghosts_;  ///< those of the exchange under way
+  RawField sites_[2], ghosts_;  ///< the exchange under way has these
 };
 
 }  // namespace trellis

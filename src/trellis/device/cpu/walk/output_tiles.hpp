@@ -18,8 +18,8 @@ class Geometry;
 /// Passes that write a field block by block see it like this. It is of one parity and on the CPU.
 struct TiledField {
   RawField raw;
-  size_t block_bytes, scale_bytes;  ///< those of a block, and of its scales
-  int blocks;                       ///< those of the whole field
+  size_t block_bytes, scale_bytes;  ///< a block has so many, and its scales
+  int blocks;                       ///< the whole field has so many
   const Geometry* geometry;
   const char* storage;
 };
