@@ -134,7 +134,7 @@ TRELLIS_SITE_FN HalfSpinor<R> multiply(Rows U, const HalfSpinor<R>& h) {
   return r;
 }
 
-/// Returns U^dagger h, with the colours of h from column(j) in the order of the rows of U. 132 flop.
+/// Returns U^dagger h, with the colours of h from column(j) in the order of the rows of U; 132 flop.
 template <class R, class Rows, class Columns>
 TRELLIS_SITE_FN HalfSpinor<R> dagger_multiply(Rows U, const Columns& column) {
   HalfSpinor<R> r;

@@ -76,7 +76,7 @@ TRELLIS_SITE_FN void normalise_row(ColorMatrix<R>& U, int i) {
 }  // namespace detail
 
 /// Makes the first two rows orthonormal by Gram and Schmidt, and the third follows from them: SU(3) to
-/// rounding. Leaves an SU(3) matrix unchanged up to rounding. 130 flop.
+/// rounding. Leaves an SU(3) matrix unchanged up to rounding; takes 130 flop.
 template <class R>
 TRELLIS_SITE_FN void reunitarise(ColorMatrix<R>& U) {
   detail::normalise_row(U, 0);

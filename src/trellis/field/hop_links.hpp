@@ -31,7 +31,7 @@ class HopLinks {
            int back_distance = 0);
   /// Takes the links of another field. What they are is not checked again: updates keep links in SU(3).
   /// @pre the same lattice; not 16-bit storage with scales
-  /// @throws BadArgument: links that are not finite in 16 bits, or rows longer than 1 in fixed point
+  /// @throws BadArgument where links are not finite in 16 bits, or rows are longer than 1 in fixed point
   void refill(const GaugeField& U);
 
   const LatticePtr& lattice_ptr() const { return lattice_; }

@@ -63,10 +63,10 @@ std::string block_error(const Geometry& geometry, const Coord& block,
 std::optional<Coord> nearest_block(const Geometry& geometry, AggregatesOf kind);
 /// Returns the same block. Run files have the same rule (python/trellis/run_files/multigrid.py), and a test
 /// compares both.
-/// @throws BadArgument: there is none, or ranks cut it; the message names the legal ones
+/// @throws BadArgument where there is none, or ranks cut it; the message names the legal ones
 Coord choose_block(const Geometry& geometry, AggregatesOf kind = AggregatesOf::sites);
 /// Returns the wanted block, or where its extents are 0 the one that choose_block() takes.
-/// @throws BadArgument: the lattice cannot be cut like that
+/// @throws BadArgument where the lattice cannot be cut like that
 Coord legal_block(const Geometry& geometry, const Coord& wanted, AggregatesOf kind = AggregatesOf::sites);
 /// Returns the geometry of the coarse lattice whose sites are the aggregates.
 Geometry coarse_geometry(const Geometry& geometry, const Coord& block);

@@ -13,7 +13,7 @@ namespace trellis {
 class BlockOrder {
  public:
   /// @param lanes this is the largest number; fewer are taken where they do not divide a block
-  /// @throws BadArgument: block_order_error() is not empty
+  /// @throws BadArgument where block_order_error() is not empty
   BlockOrder(const Geometry& geometry, const Coord& block, int lanes);
 
   const Geometry& geometry() const { return geometry_; }

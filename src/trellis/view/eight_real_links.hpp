@@ -13,7 +13,7 @@ namespace trellis {
 
 inline constexpr double eight_real_range = 4.2;
 
-/// Writes what is stored of U = exp(iQ); LinkRows<Array, 8> reads it. @param Q traceless, hermitian
+/// Writes what is stored of U = exp(iQ); LinkRows<Array, 8> reads it. @param Q is traceless and hermitian
 TRELLIS_SITE_FN void write_eight_reals(const ColorMatrix<double>& Q, double* out) {
   const double reals[8] = {Q.e[0][0].re, Q.e[1][1].re, Q.e[0][1].re, Q.e[0][1].im,
                            Q.e[0][2].re, Q.e[0][2].im, Q.e[1][2].re, Q.e[1][2].im};

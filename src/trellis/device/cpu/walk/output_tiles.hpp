@@ -30,7 +30,7 @@ using TileStep = std::function<void(const SiteRange& tile, const RawField& out)>
 enum class TileOutput { in_place, streamed };
 
 /// Calls step() for each tile of the sites, all threads having their shares.
-/// @throws BadArgument: streamed, of a field whose blocks do not fill cache lines
+/// @throws BadArgument where a field is streamed whose blocks do not fill cache lines
 void walk_in_tiles(const TiledField& out, const SiteRange& sites, TileOutput output, const TileStep& step);
 
 /// The use says whether what is written is taken again while it is still in a cache: it is not streamed then.
