@@ -121,7 +121,7 @@ TRELLIS_SITE_FN void set_reconstructed(Spinor<R>& sum, const HalfSpinor<R>& h, c
   });
 }
 
-/// Returns U h; the link comes as a source of rows (row<i>()), so that only one is in registers at a time.
+/// Returns U h; the link comes as a source of rows (row<i>()), so that only one is in registers at a time;
 /// 132 flop.
 template <class R, class Rows>
 TRELLIS_SITE_FN HalfSpinor<R> multiply(Rows U, const HalfSpinor<R>& h) {

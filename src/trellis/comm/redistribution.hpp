@@ -17,7 +17,7 @@ class Redistribution {
   struct Cut {
     Coord lattice;
     ProcessGrid all;
-    std::vector<int> few_ranks;  ///< numbers among all; rank i of the grid `few` is few_ranks[i]
+    std::vector<int> few_ranks;  ///< they are numbers among all; rank i of the grid `few` is few_ranks[i]
     ProcessGrid few;
   };
   /// Prepares the moves. Messages lie in memory of the backend, by default of the host. Collective over all
@@ -38,7 +38,7 @@ class Redistribution {
   const std::vector<SiteBox>& boxes_among_all() const { return to_few_.sent; }
   const std::vector<SiteBox>& boxes_among_few() const { return to_few_.received; }
 
-  /// This rank sends this each time to a rank of all ranks; to itself, too.
+  /// This rank sends so many bytes each time to a rank of all ranks; to itself, too.
   struct Sent {
     int rank;
     size_t bytes;

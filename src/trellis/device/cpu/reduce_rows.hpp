@@ -23,7 +23,8 @@ template <class F>
 void reduce_rows(const SiteRange& range, int rows, const F& f, ExactSum* sums) {
   static std::mutex one_at_a_time;
   walk_in_shares(range, [&](int begin, int end) {
-    const auto buffers = std::make_unique_for_overwrite<TermBuffer[]>(size_t(rows));  // zeros cost as much
+    const auto buffers =
+        std::make_unique_for_overwrite<TermBuffer[]>(size_t(rows));  // to set them to zero costs as much
     collect_rows(begin, end, f, buffers.get());
     const std::lock_guard lock(one_at_a_time);
     for (size_t row = 0; row < size_t(rows); ++row) sums[row].merge(buffers[row].take());

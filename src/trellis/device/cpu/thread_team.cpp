@@ -30,7 +30,7 @@ namespace trellis::cpu {
 
 namespace {
 
-constexpr int turns_between_looks = 32;  // turns between looks at the clock; they take a microsecond or two
+constexpr int turns_between_looks = 32;  // so many turns take a microsecond or two; then the clock is read
 // These are seconds.
 constexpr double awake = 1e-3;  // a thread without work stays awake so long where cores are free
 constexpr double awake_if_shared = 2e-5;

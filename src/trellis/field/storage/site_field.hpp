@@ -24,10 +24,10 @@ struct FieldSpec {
   Precision precision = Precision::double_precision;
   Subset subset = Subset::full;
   int rhs = 1;
-  int reals = 24;  ///< those of an object: a spinor has 24, any number from 1 on is legal
+  int reals = 24;  ///< an object has so many: a spinor has 24, any number from 1 on is legal
   Backend backend = Backend::cpu;
   int lanes = 0;   ///< 0 takes the vector width of this build; GPU layouts always have 1
-  int slices = 1;  ///< those of a fifth dimension: a right-hand side is then `slices` objects a site
+  int slices = 1;  ///< a fifth dimension has so many: a right-hand side is then `slices` objects a site
 
   bool operator==(const FieldSpec&) const = default;
 };
