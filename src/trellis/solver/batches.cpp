@@ -10,7 +10,8 @@ namespace trellis {
 
 int columns_per_batch(const LinearOperator& A) {
   constexpr double nominal_cache = 2.5e6, far_out = 100e6;
-  constexpr int recursion_fields = 7;  // of CG on the normal equations, with the operator's own two
+  constexpr int recursion_fields = 7;  // CG on the normal equations has these, the operator's own two among
+                                       // them
   constexpr int batch_in_memory = 4;
   const SpinorField field = A.make_field(1);
   const double fields = recursion_fields * double(field.sites()) * field.slots() * field.reals() *

@@ -11,7 +11,7 @@
 namespace trellis {
 
 namespace {
-/// A residual that grew by 10^10 will not come back.
+/// A residual that grew by 10^10 does not come back.
 constexpr double hopeless_growth2 = 1e20;
 }  // namespace
 
@@ -34,7 +34,7 @@ void KeptColumns::keep(SpinorField& x, SolveCost& cost) {
   kept_.emplace(x.lattice_ptr(), spec);
   for (size_t k = 0; k < waiting_.size(); ++k) copy_columns(*kept_, int(k), x, waiting_[k], 1);
   x_ = &x;
-  cost.add_linear_algebra(*kept_, 4, 0, 0, 0);  // read and written, there and back
+  cost.add_linear_algebra(*kept_, 4, 0, 0, 0);  // both are read and written, there and back
 }
 
 KeptColumns::~KeptColumns() {

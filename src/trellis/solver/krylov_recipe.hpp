@@ -1,5 +1,5 @@
 #pragma once
-/// What conjugate gradients, BiCGStab, GCR and MR share as solvers: the residual correction outside, and one
+/// Conjugate gradients, BiCGStab, GCR and MR share this as solvers: the residual correction outside, and one
 /// run from zero where they stand inside another solver.
 #include "trellis/solver/preconditioner.hpp"
 #include "trellis/solver/solver_recipe.hpp"
@@ -9,13 +9,13 @@ namespace trellis {
 
 class KrylovRecipe : public SolverRecipe {
  public:
-  /// The recursion for `columns` right-hand sides in A's storage. `is_updated`: run() returns for reliable
-  /// updates, where the method has them. The result refers to A.
+  /// Makes the recursion for `columns` right-hand sides in A's storage. With `is_updated` run() returns for
+  /// reliable updates, where the method has them. The result refers to A.
   virtual std::unique_ptr<KrylovMethod> make_method(const OperatorCopies& A, int columns,
                                                     bool is_updated) const = 0;
-  /// It keeps its direction across reliable updates; others begin anew (defect correction).
+  /// Says whether it keeps its direction across reliable updates; others begin anew (defect correction).
   virtual bool has_reliable_updates() const { return false; }
-  /// When it is given up, with residuals in double or in low storage.
+  /// Says when it is given up, with residuals in double or in low storage.
   virtual StagnationRule stagnation(bool /*is_low*/) const { return unsure_method; }
 
   std::optional<SolverSpec> surer() const override;
@@ -23,11 +23,11 @@ class KrylovRecipe : public SolverRecipe {
   std::unique_ptr<ApproximateInverse> inside(const OperatorCopies& A, int columns) const override;
 
  protected:
-  /// ", 8 iterations" where their number is fixed.
+  /// Returns ", 8 iterations" where their number is fixed.
   std::string iterations_in_words() const;
 };
 
-/// Limits out of a spec that has their fields, and back.
+/// Takes the limits out of a spec that has their fields, and puts them back.
 template <class Spec>
 SolveLimits limits_of(const Spec& s) {
   return {s.tolerance, s.max_iterations, s.records_history, s.fallback, s.iterations, s.tightened};
@@ -43,8 +43,8 @@ Spec with_limits(Spec s, const SolveLimits& l) {
   return s;
 }
 
-/// What a recursion does inside another solver: one run from z = 0 until it says that |r| has dropped by the
-/// tolerance, or so many iterations. It does not compute true residuals.
+/// Makes what a recursion does inside another solver: one run from z = 0 until it says that |r| has dropped
+/// by the tolerance, or so many iterations. It does not compute true residuals.
 std::unique_ptr<ApproximateInverse> one_run(std::unique_ptr<KrylovMethod> method, const LinearOperator& A,
                                             int columns, const SolveLimits& limits);
 

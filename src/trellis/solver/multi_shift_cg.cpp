@@ -87,7 +87,7 @@ void add(SolveReport& report, const SolveReport& part) {
 }  // namespace
 
 namespace {
-/// Shifts that are finished together: two columns share each link that is loaded.
+/// So many shifts are finished together: two columns share each link that is loaded.
 constexpr int columns_at_a_time = 2;
 /// A finishing solve has this threshold: what the recursion left falls to the tolerance in one run, without a
 /// residual in double on the way.
@@ -110,7 +110,7 @@ SolveReport solve_in_double(const LinearOperatorPtr& A, const std::vector<double
   return report;
 }
 
-/// x = |b| times the low-precision solution of the source b / |b|, all shifts.
+/// Computes x = |b| times the low-precision solution of the source b / |b| for all shifts.
 SolveReport run_in_low_precision(const LinearOperatorPtr& low, const std::vector<double>& shifts,
                                  std::vector<SpinorField>& x, const SpinorField& b,
                                  const MultiShiftSpec& spec) {
@@ -161,7 +161,7 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
       copy_columns(sources, int(k * n), b, 0, int(n));
       column_shifts.insert(column_shifts.end(), n, shifts[order[first + k]]);
     }
-    // Not solve(), which may split the columns: each has its own shift.
+    // This is not solve(), which may split the columns: each has its own shift.
     const SolverSpec finish =
         MixedPrecisionSpec{CgSpec{spec.tolerance, spec.max_iterations}, spec.precision, finishing_threshold};
     OperatorCopies system(std::make_shared<ShiftedColumns>(A, column_shifts));

@@ -11,20 +11,21 @@ namespace trellis {
 struct MultiShiftSpec {
   /// This bounds |b - (A + shift) x| / |b| for every shift: the true residual in double.
   double tolerance = 1e-10;
-  /// Of the common recursion; a shift that claims success and misses the tolerance gets as many of its own.
+  /// The common recursion takes at most so many; a shift that claims success and misses the tolerance gets as
+  /// many of its own.
   int max_iterations = 10000;
   bool records_history = false;
-  /// Storage of the common recursion. In single, shifts that the recursion brought as far as float goes are
-  /// finished in mixed precision, a few at a time.
+  /// The common recursion has this storage. In single, shifts that the recursion brought as far as float goes
+  /// are finished in mixed precision, a few at a time.
   Precision precision = Precision::double_precision;
 };
 
 /// Solves (A + shifts[k]) x[k] = b for all k in the Krylov space of the smallest shift (B. Jegerlehner,
 /// hep-lat/9612014), from x = 0: what x holds on entry is not used. Every shift is checked afterwards, and
 /// one that misses the tolerance is finished by conjugate gradients of its own from there.
-///   Traffic per iteration: 1 apply + 10 fields as for one shift (A^dagger A: 9), and for each further shift
-///   that is not yet done 1 field: four iterations are taken in one pass (field/shift_updates.hpp), + 1 for
-///   all. A + the smallest shift costs nothing extra where the operator has with_shift().
+/// An iteration moves 1 apply + 10 fields as for one shift (A^dagger A: 9), and for each further shift that
+/// is not yet done 1 field: four iterations are taken in one pass (field/shift_updates.hpp), + 1 for all. A +
+/// the smallest shift costs nothing extra where the operator has with_shift().
 ///
 /// In the report, relative_residual is [shift][right-hand side], iterations counts the longest chain,
 /// restarts the shifts that needed iterations of their own, and mean_active_shifts those that an iteration of
@@ -37,9 +38,10 @@ SolveReport multi_shift_cg(const LinearOperatorPtr& A, const std::vector<double>
                            std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec,
                            const LinearOperatorPtr& inner = nullptr);
 
-/// The recursion alone, in the storage of A, x and b (double or single): it stops where it claims
+/// Runs the recursion alone, in the storage of A, x and b (double or single): it stops where it claims
 /// spec.tolerance for every shift, and nothing is corrected. The report has the true residual of the smallest
-/// shift, computed in that storage; spec.precision is not looked at. Molecular dynamics in single precision.
+/// shift, computed in that storage; spec.precision is not looked at. Molecular dynamics in single precision
+/// uses it.
 /// @pre A is hermitian, A + the smallest shift is positive; x has one field for each shift
 SolveReport multi_shift_recursion(const LinearOperatorPtr& A, const std::vector<double>& shifts,
                                   std::vector<SpinorField>& x, const SpinorField& b,

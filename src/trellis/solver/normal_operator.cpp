@@ -11,7 +11,7 @@ void multiply_by(const LinearOperator& A, SpinorField& out, const SpinorField& i
   is_dagger ? A.apply_dagger(out, in) : A.apply(out, in);
 }
 
-/// Of out += shift in, as a pass of its own.
+/// Returns the cost of out += shift in as a pass of its own.
 Cost cost_of_shift(const LinearOperator& A, int columns) {
   return cost_of_passes(*A.domain_lattice(), A.domain(columns), 3, 2, 1, 0);
 }

@@ -7,7 +7,7 @@
 
 namespace trellis {
 
-/// A^dagger A: hermitian, positive where A has no zero mode. A may be rectangular.
+/// It is A^dagger A: hermitian, and positive where A has no zero mode. A may be rectangular.
 class NormalOperator final : public LinearOperator {
  public:
   /// @pre A is not null
@@ -23,14 +23,14 @@ class NormalOperator final : public LinearOperator {
   const LinearOperator& factor() const { return *A_; }
 
  private:
-  /// <in, out> is |A in|^2, which A may sum while it writes.
+  /// Computes <in, out> as |A in|^2, which A may sum while it writes.
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   SpinorField& workspace(int columns) const;
   LinearOperatorPtr A_;
-  mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;  // by number of columns
+  mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;  // the key is the number of columns
 };
 
-/// A + shift, shift real: at no cost where A has with_shift().
+/// It is A + shift with a real shift, at no cost where A has with_shift().
 class ShiftedOperator final : public LinearOperator {
  public:
   /// @pre A is square and not null; shift is finite

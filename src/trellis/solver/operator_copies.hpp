@@ -1,6 +1,6 @@
 #pragma once
-/// An operator with what solvers make of it: copies in other storages and even-odd systems, each made when it
-/// is first asked for and shared by all solves with the same OperatorCopies.
+/// These are an operator with what solvers make of it: copies in other storages and even-odd systems, each
+/// made when it is first asked for and shared by all solves with the same OperatorCopies.
 #include <map>
 #include <memory>
 #include <string>
@@ -22,15 +22,16 @@ class OperatorCopies {
   const LinearOperatorPtr& pointer() const { return A_; }
   Precision precision() const { return precision_; }
 
-  /// The operator in a storage: itself where it has that.
+  /// Returns the operator in a storage, which is itself where it has that.
   const OperatorCopies& in(Precision precision) const;
-  /// Its even-odd system. Throws BadArgument where it has none.
+  /// Returns its even-odd system. Throws BadArgument where it has none.
   const OperatorCopies& schur(SchurForm form) const;
-  /// The even-odd system that this is a node of. @pre made by schur()
+  /// Returns the even-odd system that this is a node of. @pre made by schur()
   const SchurOperator& as_schur() const { return *schur_; }
   /// Takes a copy that the caller has already. @pre copy is A in another storage
   OperatorCopies& provide(LinearOperatorPtr copy);
-  /// What a solver makes of this operator beside copies of it; the key says what, and with which parameters.
+  /// Returns what a solver makes of this operator beside copies of it; the key says what, and with which
+  /// parameters.
   template <class T, class Make>
   std::shared_ptr<const T> made(const std::string& key, const Make& make) const {
     std::shared_ptr<const void>& found = made_[key];

@@ -21,7 +21,7 @@ class OperatorAsInverse final : public ApproximateInverse {
   LinearOperatorPtr K_;
 };
 
-/// Keeps the operator of its own alive.
+/// It keeps the operator of its own alive.
 class OwnSolver final : public ApproximateInverse {
  public:
   OwnSolver(const SolverOfOperator& solver, Precision precision, int columns)

@@ -1,5 +1,5 @@
 #pragma once
-/// What a method applies to its residuals: z = K r with K ~ A^-1.
+/// A method applies this to its residuals: z = K r with K ~ A^-1.
 #include <concepts>
 #include <memory>
 #include <string>
@@ -12,22 +12,24 @@
 
 namespace trellis {
 
-/// A preconditioner at work, for a number of columns and a storage. It need not be linear.
+/// It is a preconditioner at work, for a number of columns and a storage. It need not be linear.
 class ApproximateInverse {
  public:
   virtual ~ApproximateInverse() = default;
-  /// z = K r for each column, which knows nothing of the others. @pre z is not r; both of A's kind
+  /// Computes z = K r for each column, which knows nothing of the others. @pre z is not r; both are of A's
+  /// kind
   virtual void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) = 0;
 };
 
-/// A solver of an operator of its own, which need not be the one that it preconditions (another mass, say).
+/// It is a solver of an operator of its own, which need not be the one that it preconditions (another mass,
+/// say).
 struct SolverOfOperator {
   SolverSpec solver;
   LinearOperatorPtr A;
 };
 
-/// The value in a spec: nothing, a linear operator K, a solver of the operator that is being solved, or a
-/// solver of another operator on the same fields.
+/// It is the value in a spec: nothing, a linear operator K, a solver of the operator that is being solved, or
+/// a solver of another operator on the same fields.
 class Preconditioner {
  public:
   Preconditioner() = default;
@@ -52,14 +54,14 @@ class Preconditioner {
   std::string words(const LinearOperator& A) const;
   /// Throws BadArgument unless it is declared linear, hermitian and positive, as conjugate gradients need.
   void require_fit_for_cg(const LinearOperator& A) const;
-  /// Null where there is none. Throws BadArgument for one of other fields. The result refers to A.
+  /// Returns null where there is none. Throws BadArgument for one of other fields. The result refers to A.
   std::unique_ptr<ApproximateInverse> bind(const OperatorCopies& A, int columns) const;
 
  private:
   std::variant<std::monostate, LinearOperatorPtr, SolverSpec, SolverOfOperator> content_;
 };
 
-/// BadArgument unless K acts on fields of A's kind, whatever their storage; `what` K is in words.
+/// Throws BadArgument unless K acts on fields of A's kind, whatever their storage; `what` K is in words.
 void require_same_fields(const std::string& what, const LinearOperator& K, const LinearOperator& A,
                          int columns);
 

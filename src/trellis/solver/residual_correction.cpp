@@ -12,12 +12,12 @@ namespace trellis {
 
 namespace {
 
-constexpr int failures_allowed = 3;         // breakdowns of a column after which it is given up
-constexpr double careful_reduction = 0.3;   // per run, of a column that broke down
-constexpr int idle_runs_allowed = 3;        // runs in a row that did not reduce the true residual
-constexpr double claimed_progress2 = 0.64;  // of |r|^2: a run is judged if its recursion claims this much,
+constexpr int failures_allowed = 3;         // a column is given up after so many breakdowns
+constexpr double careful_reduction = 0.3;   // a run of a column that broke down reduces by this
+constexpr int idle_runs_allowed = 3;        // so many runs in a row may leave the true residual as it was
+constexpr double claimed_progress2 = 0.64;  // a run is judged if its recursion claims this of |r|^2,
 constexpr double least_progress2 = 0.8;     // and was idle if more than this is left in truth
-constexpr double least_reduction = 1e-18;   // per run: below, a recursion in double counts rounding
+constexpr double least_reduction = 1e-18;   // below this, in one run, a recursion in double counts rounding
 constexpr double threshold_over_drift = 8;  // a run ends where rounding is an eighth of what is left
 constexpr double threshold_range = 10, largest_threshold = 0.3;
 
@@ -110,19 +110,19 @@ class ResidualCorrection {
   const SpinorField& b_;
   CorrectionParams params_;
   SolveProgress progress_;
-  Coefficients norm_, inverse_norm_;  // |b| and 1/|b|, both 0 for a zero right-hand side
-  std::vector<double> claimed2_;      // |r|^2 / |b|^2 by the recursion of the last run
+  Coefficients norm_, inverse_norm_;  // they are |b| and 1/|b|, both 0 for a zero right-hand side
+  std::vector<double> claimed2_;      // the recursion of the last run says this of |r|^2 / |b|^2
   std::vector<int> idle_runs_, failures_;
-  std::vector<StopReason> outcome_;  // per column, final once the column no longer runs
+  std::vector<StopReason> outcome_;  // a column has its own, final once it no longer runs
   std::vector<bool> is_finished_;
   bool guess_is_zero_ = false, is_first_check_ = true;
   int runs_ = 0;
-  SpinorField residual_, work_;  // double; work_ is A x, and the correction of a double method
+  SpinorField residual_, work_;  // both are in double; work_ is A x, and the correction of a double method
   std::optional<SpinorField> low_residual_, low_correction_;
-  std::optional<SpinorField> before_;  // x before the last correction in low storage
+  std::optional<SpinorField> before_;  // it is x before the last correction in low storage
 };
 
-/// Columns with b = 0 get x = 0, whatever the guess was.
+/// Gives columns with b = 0 the solution x = 0, whatever the guess was.
 void ResidualCorrection::normalise() {
   const size_t n = size_t(b_.rhs());
   norm_ = finite_norms(b_, "source");
@@ -147,7 +147,7 @@ void ResidualCorrection::normalise() {
   progress_.cost.add_norms(b_, guess);
 }
 
-/// residual = (b - A x) / |b|, and its norms into the columns.
+/// Computes residual = (b - A x) / |b|, and puts its norms into the columns.
 void ResidualCorrection::compute_true_residual() {
   Coefficients residual2, minus(inverse_norm_);
   for (double& c : minus) c = -c;
@@ -165,20 +165,20 @@ void ResidualCorrection::compute_true_residual() {
   }
 }
 
-/// The recursion of the last run was done, or claims progress.
+/// Says whether the recursion of the last run was done, or claims progress.
 bool ResidualCorrection::claims_progress(size_t i) const {
   const SolveColumn& c = progress_.columns[i];
   return claimed2_[i] <= c.target2 || claimed2_[i] <= claimed_progress2 * c.start2;
 }
 
-/// The recursion of the last run claims progress that the true residual does not show.
+/// Says whether the recursion of the last run claims progress that the true residual does not show.
 bool ResidualCorrection::is_idle(size_t i) const {
   const SolveColumn& c = progress_.columns[i];
   return !is_first_check_ && claims_progress(i) && c.residual2 > least_progress2 * c.start2;
 }
 
 /// Takes corrections in low storage back after which the true residual is larger than before, where no more
-/// of this run is to come: what 16 bits cannot solve must not end farther from b than it began.
+/// of this run comes: what 16 bits cannot solve must not end farther from b than it began.
 void ResidualCorrection::undo_increases() {
   if (is_first_check_ || !before_) return;
   bool any = false;
@@ -211,7 +211,7 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
     return finish(params_.is_fixed ? StopReason::fixed_iterations : StopReason::converged);
   if (c.is_stuck) return finish(StopReason::stagnated);
   if (c.failed) {
-    // not finite: numbers may have left the range of the storage inside, which a new beginning can help
+    // It is not finite: numbers may have left the range of the storage inside, and a new beginning can help.
     if (++failures_[i] > failures_allowed) return finish(c.failure);
     method.forget(column);
   }
@@ -224,7 +224,7 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
   } else {
     idle_runs_[i] = 0;
   }
-  // the same run would fail again: a shorter one ends before it
+  // The same run would fail again: a shorter one ends before it.
   const double reduction =
       std::max(params_.reduction_per_run, failures_[i] > 0 ? careful_reduction : least_reduction);
   const double reduced = reduction * reduction * c.residual2;

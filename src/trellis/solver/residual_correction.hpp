@@ -1,5 +1,6 @@
 #pragma once
-/// The outside of every solver: true residuals in double, corrections from a Krylov method in any storage.
+/// This is the outside of every solver: it takes true residuals in double, and corrections from a Krylov
+/// method in any storage.
 ///
 ///   repeat   r = (b - A x) / |b|      in double, for each right-hand side
 ///            stop the columns with |r| <= tolerance, without iterations left, or that no longer improve
@@ -17,15 +18,15 @@ struct CorrectionParams {
   explicit CorrectionParams(const SolveLimits& limits, const StagnationRule& stagnation = {});
 
   double tolerance;
-  std::vector<double> tightened;  ///< factors of it for each right-hand side; empty: 1
+  std::vector<double> tightened;  ///< they are factors of it for each right-hand side; empty means 1
   int max_iterations;
   bool records_history;
   bool is_fixed;  ///< the iterations are all done, and no tolerance is aimed at
-  /// When columns are given up before their iterations run out.
+  /// Columns are given up by this rule before their iterations run out.
   StagnationRule stagnation;
   /// A run may stop once it has reduced the residual by this factor (0: only at the tolerance).
   double reduction_per_run = 0;
-  /// Reliable updates of a method that has them: when the residual has dropped by this factor (0: none).
+  /// A method that has reliable updates makes one when the residual has dropped by this factor (0: none).
   double update_threshold = 0;
   /// That factor follows what rounding has added to the residuals of earlier runs.
   bool is_threshold_adapted = false;

@@ -46,7 +46,7 @@ SharedKrylovSpace::SharedKrylovSpace(const LinearOperatorPtr& A, const std::vect
   progress.cost.add_linear_algebra(b, 3 + 2.0 * double(shifts.size()), 2, 1, 1);
 }
 
-/// q = (A + shift) p and alpha = |r|^2 / <p, q>, 0 for columns that are done.
+/// Computes q = (A + shift) p and alpha = |r|^2 / <p, q>, which is 0 for columns that are done.
 void SharedKrylovSpace::step_lengths() {
   const SpinorField& p = directions_[base_index_];
   const size_t n = alpha_.size();
@@ -75,7 +75,7 @@ void SharedKrylovSpace::step_lengths() {
   }
 }
 
-/// Computes zeta' of a shift, and the coefficients of its step; false if no right-hand side needs it.
+/// Computes zeta' of a shift, and the coefficients of its step; returns false if no right-hand side needs it.
 bool SharedKrylovSpace::advance(Shift& shift, ShiftStep& step, const Coefficients& next_beta) {
   bool is_needed = false;
   for (size_t i = 0; i < alpha_.size(); ++i) {
@@ -92,7 +92,7 @@ bool SharedKrylovSpace::advance(Shift& shift, ShiftStep& step, const Coefficient
   return is_needed;
 }
 
-/// All pending steps in one pass. A shift that was no longer needed has all-zero steps there.
+/// Takes all pending steps in one pass. A shift that was no longer needed has all-zero steps there.
 void SharedKrylovSpace::take_pending_steps(std::vector<SpinorField>& x) {
   if (pending_ == 0) return;
   std::vector<SpinorField*> solutions, directions;
@@ -114,7 +114,7 @@ void SharedKrylovSpace::take_pending_steps(std::vector<SpinorField>& x) {
   pending_ = 0;
 }
 
-/// One iteration; false when nothing is left to do.
+/// Does one iteration; returns false when nothing is left to do.
 bool SharedKrylovSpace::step(std::vector<SpinorField>& x) {
   const size_t n = alpha_.size();
   step_lengths();

@@ -8,17 +8,18 @@
 
 namespace trellis {
 
-/// The common recursion. With s the distance to the smallest shift and zeta r the residual of a shift,
+/// This is the common recursion. With s the distance to the smallest shift and zeta r the residual of a
+/// shift,
 ///   zeta' / zeta = 1 / (1 + s alpha + (alpha beta / alpha_before) (1 - zeta / zeta_before)).
 /// The field kept for a shift is its direction over zeta, so that one fused update serves all:
 ///   x += (alpha zeta') p;  p = r' + (beta' zeta' / zeta) p
 /// The smallest shift is updated at once, the others every fourth iteration: four residuals are kept.
 class SharedKrylovSpace {
  public:
-  /// In the storage of A and b. `claimed` is what every shift has to reach by the recursion.
+  /// Begins in the storage of A and b. Every shift has to reach `claimed` by the recursion.
   SharedKrylovSpace(const LinearOperatorPtr& A, const std::vector<double>& shifts, const SpinorField& b,
                     double claimed, int max_iterations, bool records_history);
-  /// False where the iterations ran out. @pre x[k] are zero
+  /// Returns false where the iterations ran out. @pre x[k] are zero
   bool iterate(std::vector<SpinorField>& x);
   bool source_is_zero() const {
     return std::all_of(norm2_.begin(), norm2_.end(), [](double n) { return n == 0; });
@@ -29,7 +30,7 @@ class SharedKrylovSpace {
  private:
   struct Shift {
     double distance;
-    Coefficients zeta, ratio;  ///< zeta and zeta / zeta_before, per right-hand side
+    Coefficients zeta, ratio;  ///< a right-hand side has zeta and zeta / zeta_before
     std::vector<bool> is_done;
     std::vector<ShiftStep> pending;  ///< steps of x and p that were not yet taken
     bool is_active;
@@ -39,13 +40,13 @@ class SharedKrylovSpace {
   bool advance(Shift& shift, ShiftStep& step, const Coefficients& next_beta);
   void take_pending_steps(std::vector<SpinorField>& x);
 
-  LinearOperatorPtr base_;  ///< A, or A + the smallest shift where that is an operator of its own
-  double base_shift_;       ///< what base_ lacks
+  LinearOperatorPtr base_;  ///< it is A, or A + the smallest shift where that is an operator of its own
+  double base_shift_;       ///< base_ lacks this
   size_t base_index_;
   std::vector<Shift> shifts_;
   std::vector<SpinorField> directions_;
-  static constexpr int iterations_at_a_time = 4;  ///< of the updates of the larger shifts
-  std::vector<SpinorField> residuals_;            ///< the last ones, in turn
+  static constexpr int iterations_at_a_time = 4;  ///< the larger shifts take so many updates together
+  std::vector<SpinorField> residuals_;            ///< these are the last ones, in turn
   SpinorField product_;
   int now_ = 0;  ///< residuals_[now_] is r
   int pending_ = 0, iterations_ = 0;

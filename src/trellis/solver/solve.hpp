@@ -18,8 +18,8 @@ namespace trellis {
 /// Inf in x, b.
 SolveReport solve(const SolverSpec& spec, const OperatorCopies& A, SpinorField& x, const SpinorField& b);
 
-/// |b - A x| / |b| of each right-hand side, in A's storage; 0 where both norms are 0, infinity where only b
-/// is 0.
+/// Returns |b - A x| / |b| of each right-hand side, in A's storage: 0 where both norms are 0, infinity where
+/// only b is 0.
 /// @param cost what this costs is added to it
 std::vector<double> relative_residual(const LinearOperator& A, const SpinorField& x, const SpinorField& b,
                                       SolveCost* cost = nullptr);

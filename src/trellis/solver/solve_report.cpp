@@ -58,7 +58,7 @@ void SolveReport::add(const SolveReport& next) {
 }
 
 namespace {
-/// The largest residual after each iteration; a batch that is done keeps its last.
+/// Forms the largest residual after each iteration; a batch that is done keeps its last.
 void merge_histories(std::vector<double>& all, const std::vector<double>& one) {
   if (one.empty()) return;
   const double last = all.empty() ? 0.0 : all.back();
@@ -68,7 +68,7 @@ void merge_histories(std::vector<double>& all, const std::vector<double>& one) {
 }  // namespace
 
 void SolveReport::add_columns(const SolveReport& others) {
-  // a zero column is not the reason of several
+  // A zero column is not the reason of several.
   const bool is_zero = reason == StopReason::zero_source,
              others_are_zero = others.reason == StopReason::zero_source;
   reason = is_zero ? others.reason : others_are_zero ? reason : std::max(reason, others.reason);

@@ -1,5 +1,5 @@
 #pragma once
-/// What a solve did: iterations, the true residuals, the reason it stopped and what it cost.
+/// The report says what a solve did: iterations, the true residuals, the reason it stopped and what it cost.
 #include <string>
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace trellis {
 
-/// A solve stopped for this reason. Among many right-hand sides it is that of the worst, in the order of this
-/// list.
+/// It is the reason for which a solve stopped. Among many right-hand sides it is that of the worst, in the
+/// order of this list.
 enum class StopReason {
   converged,         ///< every true residual is at or below the tolerance
   zero_source,       ///< every right-hand side is zero, and so is the solution
@@ -18,7 +18,7 @@ enum class StopReason {
   full_system_stagnated,  ///< S converged, and M x = b, whose Schur complement it is, cannot follow
   broke_down,             ///< a coefficient of the recursion has a vanishing or (CG) non-positive denominator
   not_finite,             ///< the operator returned NaN or Inf; the solution is what was reached before
-  preconditioner_not_finite  ///< the same of the preconditioner
+  preconditioner_not_finite  ///< the preconditioner did so
 };
 const char* name_of(StopReason reason);
 
@@ -26,34 +26,36 @@ const char* name_of(StopReason reason);
 struct SolveStage {
   std::string method;
   int iterations = 0;
-  double residual = 0;  ///< the largest |b - A x| / |b| at its end
+  double residual = 0;  ///< It is a part of a solve that went on with another method.
   StopReason reason = StopReason::converged;
 };
 
 struct SolveReport {
-  std::string method;  ///< in words, e.g. "cg on the normal equations, half precision inside"
-  int iterations = 0;  ///< of the right-hand side that took most
-  /// |b - A x| / |b| for each right-hand side, recomputed from x in double at the end; 0 for a zero one.
+  std::string method;  ///< it says in words, e.g. "cg on the normal equations, half precision inside"
+  int iterations = 0;  ///< the right-hand side that took most took so many
+  /// |b - A x| / |b| for each right-hand side is recomputed from x in double at the end; it is 0 for a zero
+  /// one.
   std::vector<double> relative_residual;
   bool converged = false;
   StopReason reason = StopReason::max_iterations;
-  int reliable_updates = 0;  ///< residuals recomputed in double on the way (first and last check not counted)
-  double mean_active_shifts = 0;  ///< multi-shift solves: updated in an iteration, on average
-  int restarts = 0;               ///< search spaces that were thrown away and begun anew
-  /// Of a solve that was stuck and went on with surer methods: all of them in order; else empty.
+  int reliable_updates = 0;       ///< residuals were recomputed in double on the way so often (first and last
+                                  ///< check not counted)
+  double mean_active_shifts = 0;  ///< multi-shift solves updated so many in an iteration, on average
+  int restarts = 0;               ///< so many search spaces were thrown away and begun anew
+  /// A solve that was stuck and went on with surer methods has all of them here in order; else it is empty.
   std::vector<SolveStage> stages;
   double seconds = 0;
-  Cost cost;  ///< of operators and linear algebra
+  Cost cost;  ///< it counts operators and linear algebra
   /// Where it was asked for, this has the largest |r| / |b| of the recursion (not the true residual) after
   /// each iteration.
   std::vector<double> history;
 
-  double largest_residual() const;  ///< NaN if any is
+  double largest_residual() const;  ///< it is NaN if any is
   /// Returns this solve as a stage of another.
   SolveStage stage() const { return {method, iterations, largest_residual(), reason}; }
-  /// Adds what a solve that this one went on from took.
+  /// Adds what a solve took from which this one went on.
   void continues(const SolveReport& before);
-  /// Adds another solve of the same task: the worse of both endings, the residuals of the last.
+  /// Adds another solve of the same task and keeps the worse of both endings, and the residuals of the last.
   void add(const SolveReport& next);
   /// Adds the solve of further columns of the same task, which was done after this one.
   void add_columns(const SolveReport& others);

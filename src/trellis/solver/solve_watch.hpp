@@ -4,17 +4,17 @@
 /// Only solves that record their history (SolverSpec::with_history) tell it: they are the outermost ones.
 namespace trellis {
 
-/// One look at a solve: both numbers are 0 before its first iteration.
+/// It is one look at a solve: both numbers are 0 before its first iteration.
 struct SolveMoment {
   long iterations = 0;
   double residual = 0;  ///< the largest |r| / |b| of the recursion
 };
 
-/// The solve's thread tells its iterations.
+/// Tells the iterations; the solve's own thread calls it.
 void tell_iteration(long iterations, double residual) noexcept;
-/// Any thread looks. The two numbers may be those of neighbouring iterations.
+/// Returns the state for any thread. The two numbers may be those of neighbouring iterations.
 SolveMoment look_at_solve() noexcept;
-/// A new solve begins.
+/// Begins a new solve.
 void forget_solve() noexcept;
 
 }  // namespace trellis

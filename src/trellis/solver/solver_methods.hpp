@@ -1,5 +1,5 @@
 #pragma once
-/// The methods of this build by name, with their parameters as text files and other languages give them.
+/// The methods of this build have names, and parameters as text files and other languages give them.
 ///
 /// Each file x.cpp in methods/ defines `x_method`; CMake writes the list of them.
 #include <cstdint>
@@ -30,9 +30,9 @@ class SolverParameters {
   void take(const std::string& name, SchurForm& target) const;
   void take(const std::string& name, Preconditioner& target) const;
   void take(const std::string& name, PreparedPtr& target) const;
-  /// Throws BadArgument where it is missing.
+  /// Returns the solver of that name. Throws BadArgument where it is missing.
   SolverSpec solver(const std::string& name) const;
-  /// The method iterates.
+  /// Takes the limits of a method that iterates.
   template <class Spec>
   void take_limits(Spec& spec) const {
     take("tolerance", spec.tolerance);
@@ -58,7 +58,7 @@ struct SolverMethod {
 };
 
 const std::vector<const SolverMethod*>& solver_methods();
-/// Throws BadArgument for an unknown method, with the known ones, or parameter.
+/// Makes a solver. Throws BadArgument for an unknown method, with the known ones, or parameter.
 SolverSpec solver_by_name(const std::string& method, std::map<std::string, SolverParameters::Value> values);
 
 SchurForm schur_form_by_name(const std::string& name);

@@ -19,7 +19,7 @@ namespace trellis {
 
 class SolverRecipe;  // solver_recipe.hpp
 
-/// How far a solver goes: those of the method that iterates, however deep it stands.
+/// It says how far a solver goes: these are the limits of the method that iterates, however deep it stands.
 struct SolveLimits {
   double tolerance = 1e-10;
   int max_iterations = 10000;
@@ -28,14 +28,15 @@ struct SolveLimits {
   /// With a number above 0 a solve has so many iterations and no tolerance, and never reports that it
   /// converged.
   int iterations = 0;
-  /// These are factors of each right-hand side's tolerance; empty: 1. Solvers of a part of a system set them.
+  /// These are factors of each right-hand side's tolerance; empty means 1. Solvers of a part of a system set
+  /// them.
   std::vector<double> tightened = {};
 
-  /// Of `count` right-hand sides from `first` on, which are solved apart.
+  /// Returns the limits of `count` right-hand sides from `first` on, which are solved apart.
   SolveLimits of_columns(size_t first, size_t count) const;
 };
 
-/// Any solver. A value: what it holds is never changed, and copies share it.
+/// It is any solver, as a value: what it holds is never changed, and copies share it.
 class SolverSpec {
  public:
   /// @pre recipe is not null

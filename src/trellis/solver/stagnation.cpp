@@ -6,7 +6,7 @@
 namespace trellis {
 
 namespace {
-/// How much faster than in its second half a solve may become.
+/// A solve may become so much faster than in its second half.
 constexpr double hope = 4;
 }  // namespace
 

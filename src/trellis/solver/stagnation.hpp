@@ -1,5 +1,5 @@
 #pragma once
-/// When a solve is given up because it no longer gets anywhere.
+/// A solve is given up by this rule because it no longer gets anywhere.
 ///
 /// The smallest residual of a column after n iterations is compared with that after n/2: the solve is stuck
 /// where the second half gained less than `least_gain`, and where four times the rate of that half would not
@@ -11,13 +11,13 @@
 namespace trellis {
 
 struct StagnationRule {
-  int least_iterations = 0;  ///< 0: never
-  double least_gain = 1;     ///< of |r|: what is left after the second half, over what was left before it
+  int least_iterations = 0;  ///< 0 means never
+  double least_gain = 1;     ///< this of |r| is left after the second half, over what was left before it
   int most_iterations = 0;   ///< a solve is not worth more of them, though more are allowed; 0: it is
-  int spacing = 32;          ///< of the iterations at which this is judged, a multiple of 16
+  int spacing = 32;          ///< it is judged every so many iterations, a multiple of 16
 };
 
-/// BiCGStab, GCR, MR: nothing says that they converge.
+/// Nothing says that BiCGStab, GCR and MR converge.
 inline constexpr StagnationRule unsure_method{800, 0.8};
 /// This is the rule of conjugate gradients in low storage; in double they converge, however long a plateau
 /// lasts.
@@ -28,14 +28,14 @@ class ResidualRecord {
  public:
   /// Takes |r|^2 after one more iteration, in units of |b|^2.
   void add(double residual2);
-  /// The true |r|^2, recomputed: recursions that claimed less were wrong.
+  /// Takes the true |r|^2, recomputed: recursions that claimed less were wrong.
   void correct(double residual2);
   bool is_stuck(const StagnationRule& rule, double tolerance, int max_iterations) const;
 
  private:
   static constexpr int spacing = 16;
   double smallest_ = std::numeric_limits<double>::infinity();
-  std::vector<double> smallest_after_;  ///< [k]: of the first k * spacing iterations
+  std::vector<double> smallest_after_;  ///< [k] belongs to the first k * spacing iterations
   int iterations_ = 0;
 };
 

@@ -35,7 +35,7 @@ Quality judge(const LinearOperator& A, const Vectors& vectors, int count, int bl
       q.residuals.push_back(std::sqrt(r2[size_t(c)]));
     }
     cost.add_applications(A, n, 1);
-    cost.add_linear_algebra(v, 2, 0, 0, 0);  // the copies
+    cost.add_linear_algebra(v, 2, 0, 0, 0);  // these are the copies
     cost.add_linear_algebra(v, 2, 4, 1, 1);
     cost.add_linear_algebra(v, 3, 5, 1, 1);
   }
@@ -93,8 +93,9 @@ class Lanczos {
   int refinements_ = 0;
 };
 
-/// The largest Ritz value of a few unfiltered steps, and 10 % for what it misses. Above a bound that is given
-/// the filter would magnify what it should damp, and the highest modes be found as the lowest.
+/// Finds the largest Ritz value of a few unfiltered steps, and adds 10 % for what it misses. Above a bound
+/// that is given the filter would magnify what it should damp, and the search would take the highest modes
+/// for the lowest.
 void Lanczos::estimate_upper() {
   basis_.begin_at_random();
   const int steps = std::min(10, std::max(2, spec_.basis / spec_.block));
@@ -108,7 +109,7 @@ void Lanczos::estimate_upper() {
   basis_.begin_at_random();
 }
 
-/// A degree that makes a mode at zero about 70 times as large as one at the cutoff.
+/// Chooses a degree that makes a mode at zero about 70 times as large as one at the cutoff.
 ChebyshevFilter Lanczos::make_filter(double cutoff) const {
   const double bounded = std::clamp(cutoff, 1e-8 * upper_, 0.5 * upper_);
   const int automatic = int(std::ceil(2.5 * std::sqrt(upper_ / bounded)));
@@ -135,7 +136,7 @@ bool Lanczos::refine_filter(std::optional<ChebyshevFilter>& filter, const Qualit
   return true;
 }
 
-/// Blocks of mixtures: each vector of the block has every block-th of the modes.
+/// Begins with blocks of mixtures: each vector of the block has every block-th of the modes.
 void Lanczos::begin_from(const Eigenvectors& start) {
   Vectors block;
   SpinorField single = normal_.make_field(1);
@@ -165,7 +166,7 @@ Eigenvectors Lanczos::run() {
     const Quality quality = judge(normal_, basis_.vectors(), keep, spec_.block, cost_);
     double worst = 0;
     for (int i = 0; i < spec_.count; ++i) worst = std::max(worst, quality.residuals[size_t(i)]);
-    converged = worst <= 0.9 * spec_.tolerance * upper_;  // finish() judges again, what it has mixed
+    converged = worst <= 0.9 * spec_.tolerance * upper_;  // finish() judges again what it has mixed
     if (!converged && restarts + 1 < spec_.max_restarts) refine_filter(filter, quality, keep);
   }
   Eigenvectors result = finish();

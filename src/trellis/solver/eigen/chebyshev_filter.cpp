@@ -14,7 +14,7 @@ ChebyshevFilter::ChebyshevFilter(const LinearOperator& A, int degree, double cut
                   " and ", upper);
 }
 
-/// T_1 = t, T_{k+1} = 2 t T_k - T_{k-1} with t = a + b A.
+/// Computes T_1 = t, T_{k+1} = 2 t T_k - T_{k-1} with t = a + b A.
 void ChebyshevFilter::apply(SpinorField& out, const SpinorField& in, SolveCost& cost) const {
   const double width = upper_ - cutoff_, a = (upper_ + cutoff_) / width, b = -2 / width;
   SpinorField previous = in, image = SpinorField::like(in);

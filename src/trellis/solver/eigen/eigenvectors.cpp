@@ -11,7 +11,7 @@
 namespace trellis {
 
 namespace {
-/// Vectors that are converted to double at a time.
+/// So many vectors are converted to double at a time.
 constexpr size_t vectors_at_a_time = 8;
 }  // namespace
 

@@ -18,7 +18,7 @@ double off_diagonal_norm2(const DenseMatrix& H) {
   return 2 * sum;
 }
 
-/// Rows p and q of M: (p, q) <- (c p - conj(s) q, s p + c q), s complex.
+/// Mixes rows p and q of M: (p, q) <- (c p - conj(s) q, s p + c q) with s complex.
 void rotate_rows(DenseMatrix& M, int p, int q, double c, Complex64 s) {
   Complex64* a = &M.at(p, 0);
   Complex64* b = &M.at(q, 0);
@@ -29,7 +29,7 @@ void rotate_rows(DenseMatrix& M, int p, int q, double c, Complex64 s) {
   }
 }
 
-/// The rotation that makes H_pq vanish: H <- R H R^dagger, V <- R V (the rows of V are eigenvectors,
+/// Applies the rotation that makes H_pq vanish: H <- R H R^dagger, V <- R V (the rows of V are eigenvectors,
 /// conjugated).
 void annihilate(DenseMatrix& H, DenseMatrix& V, int p, int q) {
   const Complex64 h = H.at(p, q);
@@ -40,7 +40,7 @@ void annihilate(DenseMatrix& H, DenseMatrix& V, int p, int q) {
   const double c = 1 / std::sqrt(1 + t * t);
   const Complex64 s = t * c * std::conj(h) / size;
   rotate_rows(H, p, q, c, s);
-  for (int k = 0; k < H.n; ++k) {  // columns, with the conjugate rotation
+  for (int k = 0; k < H.n; ++k) {  // columns turn with the conjugate rotation
     const Complex64 x = H.at(k, p), y = H.at(k, q);
     H.at(k, p) = c * x - s * y;
     H.at(k, q) = std::conj(s) * x + c * y;

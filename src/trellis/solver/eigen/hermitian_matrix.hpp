@@ -1,6 +1,6 @@
 #pragma once
-/// Small dense hermitian matrices: all eigenvalues and eigenvectors by Jacobi rotations. Every rank computes
-/// the same numbers from the same ones.
+/// Small dense hermitian matrices have all their eigenvalues and eigenvectors by Jacobi rotations. Every rank
+/// computes the same numbers from the same ones.
 #include <complex>
 #include <vector>
 
@@ -20,12 +20,12 @@ struct DenseMatrix {
 };
 
 struct HermitianEigensystem {
-  std::vector<double> values;  ///< ascending
-  DenseMatrix vectors;         ///< column k belongs to values[k]; orthonormal
+  std::vector<double> values;  ///< they ascend
+  DenseMatrix vectors;         ///< column k belongs to values[k]; the columns are orthonormal
 };
 
-/// Only the upper triangle of H is read. Cyclic Jacobi with thresholds, to the rounding of double. Throws
-/// NumericError for NaN or Inf.
+/// Returns all eigenvalues and eigenvectors of H, whose upper triangle alone is read. Cyclic Jacobi rotations
+/// with thresholds find them to the rounding of double. Throws NumericError for NaN or Inf.
 HermitianEigensystem diagonalise(DenseMatrix H);
 
 }  // namespace trellis

@@ -80,9 +80,9 @@ void LanczosBasis::grow_matrix(int size) {
   matrix_ = std::move(larger);
 }
 
-/// All columns of w. Classical Gram-Schmidt, twice, which is enough (L. Giraud, J. Langou, M. Rozloznik,
-/// Comput. Math. Appl. 50 (2005) 1069). With a column of the matrix >= 0 the entries <v_i, w_c> are kept from
-/// there on.
+/// Makes all columns of w orthogonal to the basis by classical Gram-Schmidt, twice, which is enough (L.
+/// Giraud, J. Langou, M. Rozloznik, Comput. Math. Appl. 50 (2005) 1069). With a column of the matrix >= 0 the
+/// entries <v_i, w_c> are kept from there on.
 void LanczosBasis::orthogonalise(SpinorField& w, int column) {
   const FieldList all = first_of(basis_, basis_.size());
   for (int pass = 0; pass < 2; ++pass) {

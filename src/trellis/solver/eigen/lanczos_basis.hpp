@@ -7,9 +7,9 @@
 
 namespace trellis {
 
-using Vectors = std::vector<SpinorField>;  ///< of one right-hand side each
+using Vectors = std::vector<SpinorField>;  ///< they have one right-hand side each
 
-/// w -= h v
+/// Computes w -= h v.
 void subtract(SpinorField& w, std::complex<double> h, const SpinorField& v);
 /// Returns sum_i m[i] v_i for each mixture m.
 Vectors mixed(const Vectors& vectors, const std::vector<std::vector<std::complex<double>>>& mixtures,
@@ -24,12 +24,12 @@ class LanczosBasis {
   /// Forgets everything and starts from a block.
   void begin(Vectors block);
   void begin_at_random();
-  /// The next block joins the basis; what the filter makes of it, orthogonalised, is the new one. No filter:
-  /// -A.
+  /// Lets the next block join the basis; what the filter makes of it, orthogonalised, is the new block.
+  /// Without a filter -A takes its place.
   void extend(const ChebyshevFilter* filter);
-  /// The basis becomes its `keep` best Ritz vectors (largest Ritz values).
+  /// Replaces the basis by its `keep` best Ritz vectors (largest Ritz values).
   void restart(int keep);
-  /// Returns those of the filtered operator, ascending.
+  /// Returns the Ritz values of the filtered operator, ascending.
   std::vector<double> ritz_values() const { return diagonalise(matrix_).values; }
   int size() const { return int(basis_.size()); }
   const Vectors& vectors() const { return basis_; }
@@ -45,7 +45,7 @@ class LanczosBasis {
   uint64_t seed_;
   SolveCost& cost_;
   Vectors basis_, next_;
-  DenseMatrix matrix_;  ///< <v_i, P v_j>
+  DenseMatrix matrix_;  ///< its entries are <v_i, P v_j>
   uint32_t random_numbers_ = 0;
 };
 

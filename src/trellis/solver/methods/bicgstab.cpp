@@ -27,7 +27,7 @@ Bicgstab::Bicgstab(const LinearOperator& A, int rhs, std::unique_ptr<Approximate
   K_residual_.emplace(SpinorField::like(shadow_));
 }
 
-/// v = A K p, alpha, r becomes s = r - alpha v.
+/// Computes v = A K p and alpha; r becomes s = r - alpha v.
 void Bicgstab::half_step(SpinorField& r, SolveProgress& progress) {
   if (K_) K_->apply(*K_direction_, direction_, progress.cost);
   A_.apply(product_, K_ ? *K_direction_ : direction_);
@@ -47,8 +47,8 @@ void Bicgstab::half_step(SpinorField& r, SolveProgress& progress) {
   intermediate2_ = combine_norm2(r, one, r, negative(alpha_), product_);
 }
 
-/// t = A K s, omega, x += alpha K p + omega K s, r = s - omega t. A column whose s is small enough is left
-/// there.
+/// Computes t = A K s, omega, x += alpha K p + omega K s, r = s - omega t. A column whose s is small enough
+/// is left there.
 void Bicgstab::stabilise(SpinorField& x, SpinorField& r, SolveProgress& progress) {
   if (K_) K_->apply(*K_residual_, r, progress.cost);
   const SpinorField& step = K_ ? *K_residual_ : r;
@@ -70,7 +70,7 @@ void Bicgstab::stabilise(SpinorField& x, SpinorField& r, SolveProgress& progress
   progress.record(combine_norm2(r, one, r, negative(omega_), image_));
 }
 
-/// p = r + beta (p - omega v); where rho or omega vanish, r0 = p = r.
+/// Computes p = r + beta (p - omega v); where rho or omega vanish, r0 = p = r.
 void Bicgstab::update_direction(const SpinorField& r, SolveProgress& progress) {
   const size_t n = rho_.size();
   const ComplexCoefficients overlap = dot_each(shadow_, r), one(n, 1.0);
@@ -96,7 +96,7 @@ void Bicgstab::update_direction(const SpinorField& r, SolveProgress& progress) {
   if (renews) combine(shadow_, keep, shadow_, renew, r);
   combine(direction_, one, direction_, negative(omega_), product_);
   combine(direction_, one, r, beta, direction_);
-  progress.cost.add_linear_algebra(r, 0, 0, renews ? 4 : 3, 1);  // traffic and flops: with those of run()
+  progress.cost.add_linear_algebra(r, 0, 0, renews ? 4 : 3, 1);  // run() counts traffic and flops
 }
 
 void Bicgstab::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {

@@ -6,9 +6,9 @@
 
 namespace trellis {
 
-/// A x = b with any A; no guarantee of convergence: a column whose coefficients vanish begins anew from its
-/// residual.
-///   Traffic per iteration: 2 applies + 25 fields.
+/// It solves A x = b with any A, and nothing guarantees that it converges: a column whose coefficients vanish
+/// begins anew from its residual.
+/// An iteration moves 2 applies + 25 fields.
 struct BicgstabSpec {
   double tolerance = 1e-10;
   int max_iterations = 10000;
@@ -21,8 +21,8 @@ struct BicgstabSpec {
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };
 
-/// The recursion, in the storage of A; r0 is the residual that the run began with, K the preconditioner (from
-/// the right, and it may be another one each time):
+/// This is the recursion, in the storage of A; r0 is the residual that the run began with, and K is the
+/// preconditioner (from the right, and it may be another one each time):
 ///   v = A K p;  alpha = rho / <r0, v>;  s = r - alpha v;  t = A K s;  omega = <t, s> / |t|^2
 ///   x += alpha K p + omega K s;  r = s - omega t;  rho' = <r0, r>
 ///   p = r + (rho'/rho)(alpha/omega)(p - omega v)

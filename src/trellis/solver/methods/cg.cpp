@@ -26,7 +26,7 @@ ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm fo
   if (K_) step_.emplace(SpinorField::like(direction_));
 }
 
-/// s from r; returns |s|^2.
+/// Computes s from r; returns |s|^2.
 Coefficients ConjugateGradient::update_gradient(const SpinorField& r, const Coefficients& residual2,
                                                 SolveCost& cost) {
   if (form_ == CgForm::hermitian) return residual2;
@@ -37,7 +37,7 @@ Coefficients ConjugateGradient::update_gradient(const SpinorField& r, const Coef
   return sums.norm2;
 }
 
-/// z = K s; returns <s, z>. `gradient2`: |s|^2, which it is without a preconditioner.
+/// Computes z = K s; returns <s, z>. `gradient2` is |s|^2, which the result is without a preconditioner.
 Coefficients ConjugateGradient::precondition(const SpinorField& r, const Coefficients& gradient2,
                                              SolveCost& cost) {
   if (!K_) return gradient2;
@@ -56,7 +56,7 @@ Coefficients ConjugateGradient::energy(SolveCost& cost) const {
   return real_dot_each(direction_, product_);
 }
 
-/// q = A p; returns E.
+/// Computes q = A p; returns E.
 Coefficients ConjugateGradient::apply_to_direction(SolveCost& cost) {
   const bool is_hermitian = form_ == CgForm::hermitian;
   ColumnSums sums{.wants_norm2 = !is_hermitian, .wants_real_dot = is_hermitian};
@@ -66,8 +66,8 @@ Coefficients ConjugateGradient::apply_to_direction(SolveCost& cost) {
   return is_hermitian ? sums.real_dot : sums.norm2;
 }
 
-/// p, q = A p and E of a run that continues: p is conjugate to the last p where there is one, else z. Returns
-/// <s, p>.
+/// Computes p, q = A p and E of a run that continues: p is conjugate to the last p where there is one, else
+/// it is z. Returns <s, p>.
 Coefficients ConjugateGradient::resume(const SpinorField& s, const SpinorField& z, SolveProgress& progress) {
   const size_t n = has_direction_.size();
   SpinorField& A_z = *resumed_;
@@ -84,7 +84,7 @@ Coefficients ConjugateGradient::resume(const SpinorField& s, const SpinorField& 
   return real_dot_each(s, direction_);
 }
 
-/// alpha of the active columns, 0 for the others; a column without a usable energy fails.
+/// Returns alpha of the active columns, and 0 for the others; a column without a usable energy fails.
 Coefficients ConjugateGradient::step_lengths(const Coefficients& numerator, SolveProgress& progress) const {
   Coefficients alpha(numerator.size(), 0.0);
   for (size_t i = 0; i < alpha.size(); ++i) {
@@ -161,7 +161,7 @@ class CgRecipe final : public KrylovRecipe {
   StagnationRule stagnation(bool is_low) const override {
     return is_low || spec_.preconditioner ? low_storage_cg : StagnationRule{};
   }
-  /// With a preconditioner CG without it is the surer one.
+  /// A solver with a preconditioner has CG without it as the surer one.
   std::optional<SolverSpec> surer() const override {
     if (!spec_.preconditioner) return std::nullopt;
     CgSpec plain = spec_;

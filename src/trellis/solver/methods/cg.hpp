@@ -7,12 +7,13 @@
 
 namespace trellis {
 
-/// A x = b with A hermitian and positive, else with any A without zero modes by conjugate gradients on
-/// A^dagger A x = A^dagger b, in the form that keeps r = b - A x and its image A^dagger r (CGLS), so that it
-/// stops on the residual asked for. A direction of negative curvature ends it as broke_down.
-///   Traffic per iteration: 1 apply + 10 fields (p.Ap 2, r and |r|^2 3, x and p 5); A^dagger A: 8. Normal
-///   equations: 1 apply, 1 apply_dagger + 8 fields (r and |r|^2 3, x and p 5); |A p|^2 and |A^dagger r|^2 are
-///   summed while the operator writes, where it can, and cost a field each where not.
+/// It solves A x = b with A hermitian and positive, and else with any A without zero modes by conjugate
+/// gradients on A^dagger A x = A^dagger b, in the form that keeps r = b - A x and its image A^dagger r
+/// (CGLS), so that it stops on the residual asked for. A direction of negative curvature ends it as
+/// broke_down.
+/// An iteration moves 1 apply + 10 fields (p.Ap 2, r and |r|^2 3, x and p 5); A^dagger A: 8. On the normal
+/// equations it moves 1 apply, 1 apply_dagger + 8 fields (r and |r|^2 3, x and p 5); |A p|^2 and |A^dagger
+/// r|^2 are summed while the operator writes, where it can, and cost a field each where not.
 /// A preconditioner is one of A, on the normal equations of A^dagger A; it has to be declared linear,
 /// hermitian and positive.
 struct CgSpec {
@@ -29,14 +30,14 @@ struct CgSpec {
 
 enum class CgForm { hermitian, normal_equations };
 
-/// The recursion, in the storage of A. With s = r (hermitian) or A^dagger r (normal equations), z = K s with
-/// the preconditioner K (z = s without one), q = A p and E = <p, A p> or |A p|^2:
+/// This is the recursion, in the storage of A. With s = r (hermitian) or A^dagger r (normal equations), z = K
+/// s with the preconditioner K (z = s without one), q = A p and E = <p, A p> or |A p|^2 it is
 ///   alpha = <s, z> / E;  r -= alpha q;  x += alpha p;  beta = <s', z'> / <s, z>;  p = z' + beta p
 /// After a reliable update the new direction is made conjugate to the last one with the q at hand:
 ///   c = -<q, A z> / E (hermitian: -<q, z> / E);  p = z + c p;  q = A z + c q;  alpha = <s, p> / E
 class ConjugateGradient final : public KrylovMethod {
  public:
-  /// is_updated: run() returns for reliable updates, and goes on after them as they do.
+  /// With is_updated run() returns for reliable updates, and goes on after them as they do.
   ConjugateGradient(const LinearOperator& A, int rhs, CgForm form, bool is_updated,
                     std::unique_ptr<ApproximateInverse> K = nullptr);
   void run(SpinorField& x, SpinorField& r, SolveProgress& progress) override;
@@ -55,10 +56,10 @@ class ConjugateGradient final : public KrylovMethod {
   const LinearOperator& A_;
   CgForm form_;
   SpinorField direction_, product_;      ///< p, q = A p
-  std::optional<SpinorField> gradient_;  ///< s, normal equations only
-  std::optional<SpinorField> resumed_;   ///< A s, with reliable updates only
+  std::optional<SpinorField> gradient_;  ///< s exists for the normal equations only
+  std::optional<SpinorField> resumed_;   ///< A s exists with reliable updates only
   std::unique_ptr<ApproximateInverse> K_;
-  std::optional<SpinorField> step_;  ///< z, with a preconditioner only
+  std::optional<SpinorField> step_;  ///< z exists with a preconditioner only
   Coefficients gradient2_, energy_;  ///< <s, z>, E
   std::vector<bool> has_direction_;  ///< p and q of the last run are of use
 };

@@ -13,7 +13,7 @@ namespace trellis {
 
 namespace {
 
-/// z = V lambda^-1 V^dagger A^dagger r, and the solver for what that leaves.
+/// It computes z = V lambda^-1 V^dagger A^dagger r, and adds what the solver finds for the rest.
 class DeflatedInverse final : public ApproximateInverse {
  public:
   DeflatedInverse(std::shared_ptr<const Eigenvectors> vectors, std::unique_ptr<ApproximateInverse> K,
@@ -69,7 +69,7 @@ class DeflatedRecipe final : public SolverRecipe {
   std::optional<Precision> storage() const override { return spec_.solver->storage(); }
   SolveReport solve(const OperatorCopies& A, SpinorField& x, const SpinorField& b) const override;
   std::unique_ptr<ApproximateInverse> inside(const OperatorCopies& A, int columns) const override {
-    if (spec_.vectors->images.empty()) spec_.vectors->require_belong_to(*A);  // images were made by A
+    if (spec_.vectors->images.empty()) spec_.vectors->require_belong_to(*A);  // A made the images
     return std::make_unique<DeflatedInverse>(spec_.vectors, spec_.solver->inside(A, columns), *A, columns);
   }
 
@@ -87,7 +87,7 @@ SolveReport DeflatedRecipe::solve(const OperatorCopies& A, SpinorField& x, const
   const SolveLimits all = limits();
   SolveReport total;
   SolveCost cost;
-  double target = 1;  // the same for all columns, so that none depends on the others
+  double target = 1;  // it is the same for all columns, so that none depends on the others
   for (;;) {
     spec_.vectors->deflate(*A, x, b, cost);
     SolveLimits stage = all;

@@ -16,7 +16,7 @@ namespace trellis {
 namespace {
 
 constexpr int most_corrections = 3;
-/// What a solve of S in double can be asked for; a correction has the rest.
+/// A solve of S in double can be asked for this at best; a correction does the rest.
 constexpr double least_tolerance = 1e-13;
 /// A correction that leaves more than this of a column's residual is its last one.
 constexpr double least_progress = 0.5;
@@ -26,7 +26,7 @@ constexpr double correction_share = 0.5;
 double largest(const std::vector<double>& residuals) {
   double worst = 0;
   for (const double r : residuals)
-    if (!(r <= worst)) worst = r;  // NaN too
+    if (!(r <= worst)) worst = r;  // NaN counts, too
   return worst;
 }
 
@@ -48,10 +48,10 @@ class EvenOddSolve {
   const OperatorCopies& system_;
   const SchurOperator& S_;
   const SpinorField& b_;
-  SolveCost cost_;  ///< of all but the solves of S
+  SolveCost cost_;  ///< it counts all but the solves of S
 };
 
-/// M x = b from the guess `solution` of S, so that |b - M x| <= tolerance |b| is to be expected.
+/// Solves M x = b from the guess `solution` of S, so that |b - M x| <= tolerance |b| is to be expected.
 SolveReport EvenOddSolve::solve_through_schur(SpinorField& x, const SpinorField& b, SpinorField& solution,
                                               const std::vector<double>& tolerance) {
   SpinorField source = S_.make_field(b.rhs());
@@ -74,12 +74,12 @@ SolveReport EvenOddSolve::solve_through_schur(SpinorField& x, const SpinorField&
   return report;
 }
 
-/// x += dx with M dx = b - M x for the columns that go on; a column that gains too little does so no more.
+/// Adds dx with M dx = b - M x for the columns that go on; a column that gains too little goes on no more.
 void EvenOddSolve::correct(SpinorField& x, SolveReport& report, std::vector<bool>& goes_on) {
   const double tolerance = spec_.limits().tolerance;
   const size_t columns = size_t(b_.rhs());
   Coefficients takes(columns, 0.0), minus(columns, 0.0);
-  std::vector<double> wanted(columns, correction_share);  // of the others: their source is 0
+  std::vector<double> wanted(columns, correction_share);  // the others have this, since their source is 0
   for (size_t i = 0; i < columns; ++i) {
     if (!goes_on[i]) continue;
     takes[i] = 1;
@@ -129,7 +129,7 @@ SolveReport EvenOddSolve::solve_and_correct(SpinorField& x) {
   SolveReport report =
       solve_through_schur(x, b_, solution, std::vector<double>(size_t(b_.rhs()), limits.tolerance));
   report.relative_residual = relative_residual(M_, x, b_, &cost_);
-  if (limits.iterations > 0) return report;  // no tolerance
+  if (limits.iterations > 0) return report;  // this solve has no tolerance
   std::vector<bool> goes_on;
   for (const double r : report.relative_residual) goes_on.push_back(std::isfinite(r) && r > limits.tolerance);
   for (int i = 0; i < most_corrections; ++i) {
@@ -147,7 +147,7 @@ SolveReport EvenOddSolve::solve_and_correct(SpinorField& x) {
   return report;
 }
 
-/// K r = x with M x ~ r, S being solved by what stands inside.
+/// It computes K r = x with M x ~ r; the solver inside solves S.
 class EvenOddInverse final : public ApproximateInverse {
  public:
   EvenOddInverse(const SolverSpec& solver, const OperatorCopies& system, int columns)

@@ -1,6 +1,6 @@
 #pragma once
-/// M x = b through a Schur complement S on half the sites, to a residual of M x = b itself: the one path of
-/// all quarks.
+/// M x = b is solved through a Schur complement S on half the sites, to a residual of M x = b itself; all
+/// quarks take this one path.
 ///
 /// |b - M x| is not the residual of S: the diagonal blocks stand between them (for staggered quarks a factor
 /// 1/m). How far the two differ for a source, whose residual x = 0 on S leaves whole, is what S is solved

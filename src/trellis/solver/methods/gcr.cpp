@@ -13,13 +13,13 @@
 namespace trellis {
 
 namespace {
-/// A cycle that leaves more of |r|^2 than this has stagnated.
+/// A cycle that leaves more of |r|^2 than this stagnates.
 constexpr double most_left_by_cycle = 1 - 1e-6;
 /// A column that keeps less of |z|^2 than this is made orthogonal a second time.
 constexpr double least_kept = 0.5;
-/// The same where its norm after the first time is a difference of sums.
+/// This takes the place of least_kept where the norm after the first time is a difference of sums.
 constexpr double least_difference = 1e-2;
-/// What Gram-Schmidt leaves at least of |z|^2 the second time, where z is not in the space of the others (W.
+/// Gram-Schmidt leaves at least this of |z|^2 the second time, where z is not in the space of the others (W.
 /// Kahan and B. Parlett: twice is enough).
 constexpr double least_left_again = 0.25;
 /// A batch goes on without its finished columns once they are this part of it.
@@ -81,7 +81,7 @@ void Gcr::record(const Coefficients& residual2, SolveProgress& progress) const {
   progress.record(of_all);
 }
 
-/// A solve that needs few steps takes few fields, however late it restarts.
+/// Makes fields when a step needs them: a solve of few steps takes few fields, however late it restarts.
 void Gcr::make_room(int k, int rhs) {
   if (k < int(directions_.size())) return;
   directions_.push_back(A_.make_field(rhs));
@@ -91,9 +91,9 @@ void Gcr::make_room(int k, int rhs) {
   overlap_.emplace_back(size_t(k), ComplexCoefficients(size_t(rhs), 0.0));
 }
 
-/// z_k from A p_k; returns |z_k|^2. Classical Gram-Schmidt, twice for columns that lose much of their norm
-/// (J. W. Daniel, W. B. Gragg, L. Kaufman, G. W. Stewart, Math. Comp. 30 (1976) 772): what rounding leaves of
-/// the overlaps is then as small as with one vector after the other.
+/// Makes z_k from A p_k; returns |z_k|^2. It does classical Gram-Schmidt, twice for columns that lose much of
+/// their norm (J. W. Daniel, W. B. Gragg, L. Kaufman, G. W. Stewart, Math. Comp. 30 (1976) 772): what
+/// rounding leaves of the overlaps is then as small as with one vector after the other.
 Coefficients Gcr::orthogonalise(int k, SolveProgress& progress) {
   SpinorField& z = images_[size_t(k)];
   if (k == 0) return norm2_each(z);
@@ -126,7 +126,7 @@ Coefficients Gcr::orthogonalise(int k, SolveProgress& progress) {
   return norms;
 }
 
-/// p_k = K r, and z_k = A p_k as it comes.
+/// A vector that loses much once more lies in the space of the others but for rounding.
 void Gcr::apply(int k, SpinorField& r, SolveProgress& progress) {
   const size_t step = size_t(k);
   make_room(k, r.rhs());
@@ -216,8 +216,8 @@ bool Gcr::step_with_one_sum(int k, SpinorField& r, SolveProgress& progress) {
   return true;
 }
 
-/// One step; false if the operator or the preconditioner returned NaN or Inf, and then x must not see this
-/// step.
+/// Does one step; returns false if the operator or the preconditioner returned NaN or Inf, and then x must
+/// not see this step.
 bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
   if (has_one_sum_) return step_with_one_sum(k, r, progress);
   const size_t step = size_t(k), n = places_.size();
@@ -266,7 +266,7 @@ bool Gcr::narrow(int steps, SpinorField& x, SpinorField& r, SolveProgress& progr
   }
   if (columns.empty() || double(places_.size() - columns.size()) < least_finished * double(places_.size()))
     return false;
-  if (!launches_can_be_cut(x.spec().backend)) return false;  // a GPU is filled by many columns
+  if (!launches_can_be_cut(x.spec().backend)) return false;  // many columns fill a GPU
   update_solution(steps, x, progress, is_done);
   FieldSpec spec = x.spec();
   spec.rhs = int(columns.size());

@@ -11,17 +11,17 @@ namespace trellis {
 
 namespace {
 
-/// How far the residual drops between two computations in double. CG keeps its direction, and its count of
-/// iterations hardly depends on this (condition number 10^4 to 1e-10: 1060 in double, 1165 to 1180 in float,
-/// 1300 to 1330 in half for thresholds from 0.1 to 0.001; domain walls of 8^4, Ls = 8: 232 in double, in half
-/// 240, 253 and 271 for 0.1, 0.03 and 0.01); the others begin anew and want few updates.
+/// Returns the factor by which the residual drops between two computations in double. CG keeps its direction,
+/// and its count of iterations hardly depends on this (condition number 10^4 to 1e-10: 1060 in double, 1165
+/// to 1180 in float, 1300 to 1330 in half for thresholds from 0.1 to 0.001; domain walls of 8^4, Ls = 8: 232
+/// in double, in half 240, 253 and 271 for 0.1, 0.03 and 0.01); the others begin anew and want few updates.
 double default_threshold(bool keeps_direction, Precision precision) {
   if (precision == Precision::fp16_precision) return 0.1;
   if (precision == Precision::half_precision) return keeps_direction ? 0.03 : 0.01;
   return keeps_direction ? 1e-2 : 1e-4;
 }
 
-/// Any solver as a method: each iteration is one run of it for what is left.
+/// It makes a method of any solver: each iteration is one run of it for what is left.
 class RepeatedRuns final : public KrylovMethod {
  public:
   RepeatedRuns(std::unique_ptr<ApproximateInverse> K, const LinearOperator& A, int columns)
@@ -56,8 +56,8 @@ class RepeatedRuns final : public KrylovMethod {
   SpinorField step_, image_;
 };
 
-/// In low storage inside another solver: converted there and back, in units in which r has norm 1 (fp16: in
-/// which its numbers are about 1).
+/// It works in low storage inside another solver and converts there and back, in units in which r has norm 1
+/// (fp16: in which its numbers are about 1).
 class InLowStorage final : public ApproximateInverse {
  public:
   InLowStorage(std::unique_ptr<ApproximateInverse> K, const LinearOperator& A, const LinearOperator& low,
@@ -122,7 +122,7 @@ class MixedPrecisionRecipe final : public SolverRecipe {
     return std::make_unique<RepeatedRuns>(spec_.inner->inside(low, columns), *low, columns);
   }
   MixedPrecisionSpec spec_;
-  const KrylovRecipe* krylov_;  ///< of spec_.inner, where it is one
+  const KrylovRecipe* krylov_;  ///< the recipe of spec_.inner, where it is one of these
 };
 
 /// Takes a surer method in the same storage, then in the next wider one.

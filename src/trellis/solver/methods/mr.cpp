@@ -9,7 +9,7 @@
 namespace trellis {
 
 namespace {
-/// A step that leaves more of |r|^2 than this: the hermitian part is not definite on r.
+/// A step that leaves more of |r|^2 than this shows that the hermitian part is not definite on r.
 constexpr double most_left_by_step = 1 - 1e-9;
 }  // namespace
 

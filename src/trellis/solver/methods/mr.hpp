@@ -6,8 +6,8 @@
 
 namespace trellis {
 
-/// x += relaxation (<A r, r> / |A r|^2) r, for A whose hermitian part is definite: a smoother more than a
-/// solver.   Traffic per iteration: 1 apply + 9 fields.
+/// It computes x += relaxation (<A r, r> / |A r|^2) r, for A whose hermitian part is definite: it is a
+/// smoother more than a solver. An iteration moves 1 apply + 9 fields.
 /// @pre 0 < relaxation < 2
 struct MrSpec {
   double tolerance = 1e-10;
@@ -22,7 +22,7 @@ struct MrSpec {
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };
 
-/// z = K r;  alpha = relaxation <A z, r> / |A z|^2;  x += alpha z;  r -= alpha A z
+/// It iterates z = K r;  alpha = relaxation <A z, r> / |A z|^2;  x += alpha z;  r -= alpha A z.
 class MinimalResidual final : public KrylovMethod {
  public:
   MinimalResidual(const LinearOperator& A, int rhs, double relaxation,
@@ -34,7 +34,7 @@ class MinimalResidual final : public KrylovMethod {
   double relaxation_;
   SpinorField image_;  ///< A z
   std::unique_ptr<ApproximateInverse> K_;
-  std::optional<SpinorField> step_;  ///< z, with a preconditioner only
+  std::optional<SpinorField> step_;  ///< z exists with a preconditioner only
 };
 
 }  // namespace trellis
