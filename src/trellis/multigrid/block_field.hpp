@@ -14,7 +14,7 @@ class BlockField {
       : storage_{precision, Backend{}, order.lanes(), order.vectors(), slots, reals},
         memory_{size_t(parities) * storage_.bytes()} {}
 
-  /// @param which of its parities
+  /// @param which is one of its parities
   RawField raw(int which) const {
     char* const begin = const_cast<char*>(static_cast<const char*>(memory_.data()));
     return storage_.raw(begin + size_t(which) * storage_.bytes());

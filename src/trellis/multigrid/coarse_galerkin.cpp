@@ -6,7 +6,8 @@ namespace trellis {
 
 namespace {
 
-/// The columns of both chiralities apart: 2 n columns, of which each has one half of the numbers of a site.
+/// Puts the columns of both chiralities apart: the result has 2 n columns, of which each has one half of the
+/// numbers of a site.
 SiteField columns_of_chiralities(const CoarseProlongator& P) {
   const SiteField& columns = P.columns();
   FieldSpec spec = columns.spec();
@@ -32,7 +33,7 @@ SiteField columns_of_chiralities(const CoarseProlongator& P) {
   return apart;
 }
 
-/// sum += T + g5 T^dagger g5: matrices by columns, [column][row][re, im], for each aggregate.
+/// Computes sum += T + g5 T^dagger g5 for each aggregate: matrices by columns, [column][row][re, im].
 void add_with_adjoints(std::vector<double>& sum, const std::vector<double>& T, int rows) {
   const size_t n = size_t(rows), of_matrix = 2 * n * n;
   for (size_t first = 0; first < sum.size(); first += of_matrix)

@@ -16,18 +16,18 @@ namespace trellis {
 
 namespace {
 
-/// Vectors beside those that are wanted.
+/// The search has so many vectors beside those that are wanted.
 constexpr int guard_vectors = 4;
 /// The filter damps eigenvalues above this part of the upper end.
 constexpr double cutoff_of_upper = 1.0 / 32;
 /// The filter amplifies wanted modes by this factor, against all others together.
 constexpr double amplification = 30;
 constexpr int power_steps = 12, most_passes = 6;
-/// |A v - lambda v| / lambda that is good enough, or / upper in the arithmetic of solves.
+/// This |A v - lambda v| / lambda is good enough, or this / upper in the arithmetic of solves.
 constexpr double least_accuracy = 1, rounding = 2e-6;
 constexpr double margin_of_upper = 1.2;
 
-/// An upper end of the spectrum of a positive operator, by a power iteration.
+/// Returns an upper end of the spectrum of a positive operator, by a power iteration.
 double upper_end(const LinearOperator& A, const SiteField& start, SolveCost& cost) {
   SpinorField v = A.make_field(1), image = SpinorField::like(v);
   copy_columns(v, 0, start, 0, 1);
@@ -87,7 +87,7 @@ void mix_to_ritz_vectors(Eigenvectors& found, const SpinorField& all, const Line
   }
 }
 
-/// |A v - lambda v| of the vectors, and whether the first `count` are good enough.
+/// Computes |A v - lambda v| of the vectors, and whether the first `count` are good enough.
 void judge(Eigenvectors& found, const LinearOperator& A, const SpinorField& vectors, double upper, int count,
            SolveCost& cost) {
   SpinorField image = SpinorField::like(vectors);

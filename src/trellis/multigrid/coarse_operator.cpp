@@ -16,7 +16,8 @@ namespace trellis {
 struct CoarseMatrix::Halo {
   HaloExchange exchange;
   std::vector<int32_t> places[2];
-  KernelTable<int32_t> neighbours[2];  ///< [site][leg], by parity of the sites that have neighbours in `in`
+  KernelTable<int32_t> neighbours[2];  ///< it is [site][leg], by parity of the sites that have neighbours in
+                                       ///< `in`
 
   Halo(const SiteField& in, const SiteHaloPtr& ghost_sites) : exchange{in, ghost_sites} {
     for (int parity = 0; parity < 2; ++parity) {
@@ -36,7 +37,8 @@ struct CoarseMatrix::Halo {
 
 namespace {
 
-/// Beyond, an inverse in single loses the digits that a coarse solve needs. On usual fields it is below 10.
+/// Beyond this an inverse in single loses the digits that a coarse solve needs. On usual fields it is below
+/// 10.
 constexpr double largest_condition = 1e5;
 
 int vectors_of(const SiteField& diagonal) {
@@ -318,7 +320,7 @@ void CoarseSchur::multiply(SpinorField& out, const SpinorField& in, bool is_dagg
   SpinorField &odd = workspace(0, 1, in.rhs()), &odd_solution = workspace(1, 1, in.rhs()),
               &even = workspace(2, 0, in.rhs());
   const bool is_symmetric = form_ == SchurForm::symmetric;
-  if (is_dagger && is_symmetric) {  // 1 - H^dagger A^-1 H^dagger A^-1, each the adjoint
+  if (is_dagger && is_symmetric) {  // this is 1 - H^dagger A^-1 H^dagger A^-1, each the adjoint
     matrix_->multiply(even, 0, in, nullptr, true, true);
     matrix_->hop(odd, 1, even, nullptr, 1.0, true);
     matrix_->multiply(odd_solution, 1, odd, nullptr, true, true);

@@ -1,5 +1,5 @@
 #pragma once
-/// The coarse operator D_c = P^dagger D P of multigrid, and its even-odd system.
+/// This is the coarse operator D_c = P^dagger D P of multigrid, with its even-odd system.
 ///
 ///   (D_c x)(X) = A(X) x(X) + sum_mu [ F_mu(X) x(X + mu) + g5 F_mu(X - mu)^dagger g5 x(X - mu) ]
 ///
@@ -18,8 +18,9 @@ namespace trellis {
 /// Matrices of 2 n rows are fields of coarse sites, by columns, [column][row][re, im].
 class CoarseMatrix {
  public:
-  /// @param links F_mu as the right-hand sides of a full field; @param diagonal A, in the storage of vectors
-  /// @param storage in which F and A^-1 are kept: that of `diagonal`, or half for vectors in single.
+  /// @param links are F_mu as the right-hand sides of a full field; @param diagonal is A, in the storage of
+  /// vectors
+  /// @param storage is where F and A^-1 are kept: that of `diagonal`, or half for vectors in single.
   /// Collective.
   /// @throws NumericError: some A is singular, or nearly
   CoarseMatrix(const SiteField& links, SiteField diagonal, Precision storage);
@@ -38,21 +39,22 @@ class CoarseMatrix {
   double condition() const { return condition_; }
   size_t bytes() const { return links_.bytes() + diagonal_.bytes() + inverse_.bytes(); }
 
-  /// out = add + hop H in on the sites of a parity; add may be null. Fields have that parity and the other
-  /// one, or both.
+  /// Computes out = add + hop H in on the sites of a parity; add may be null. Fields have that parity and the
+  /// other one, or both.
   /// @pre out and in are different, unless full
   void hop(SiteField& out, int parity, const SiteField& in, const SiteField* add, double hop,
            bool is_dagger) const;
-  /// out = D_c in on all sites, with one exchange of neighbours. @pre out is not in
+  /// Computes out = D_c in on all sites, with one exchange of neighbours. @pre out is not in
   void multiply_all(SiteField& out, const SiteField& in, bool is_dagger) const;
-  /// out = add + A in, or A^-1 in. @pre out is not in
+  /// Computes out = add + A in, or A^-1 in. @pre out is not in
   void multiply(SiteField& out, int parity, const SiteField& in, const SiteField* add, bool is_inverse,
                 bool is_dagger) const;
-  /// For each direction mu: out(X) = F_mu(X) in(X + mu) on all sites, then use(mu), with one exchange for all
-  /// four. Its halo does not stay. @pre out is not in
+  /// Computes out(X) = F_mu(X) in(X + mu) on all sites for each direction mu, then calls use(mu), with one
+  /// exchange for all four. Its halo does not stay. @pre out is not in
   void forward_legs(SiteField& out, const SiteField& in, const std::function<void(int mu)>& use) const;
-  /// Of one hop to a parity from a field of the other one, of one A on a parity, and of D_c. Messages are
-  /// those of this rank: where local extents are odd, ranks have unequal numbers of sites of a parity.
+  /// Returns the cost of one hop to a parity from a field of the other one; the next two are those of one A
+  /// on a parity, and of D_c. Messages are those of this rank: where local extents are odd, ranks have
+  /// unequal numbers of sites of a parity.
   Cost hop_cost(int parity, int columns) const;
   Cost diagonal_cost(int columns) const;
   Cost cost_of_all(int columns) const;
@@ -69,9 +71,9 @@ class CoarseMatrix {
   double condition_ = 0;
   std::unique_ptr<HaloExchange> link_halo_;
   std::vector<int32_t> back_places_[2];
-  KernelTable<int32_t> back_links_[2];  ///< [site][mu], by parity of the site
+  KernelTable<int32_t> back_links_[2];  ///< it is [site][mu], by parity of the site
   mutable std::map<Subset, SiteHaloPtr> ghost_sites_;
-  mutable std::map<std::pair<Subset, int>, std::shared_ptr<Halo>> halos_;  ///< by columns, too
+  mutable std::map<std::pair<Subset, int>, std::shared_ptr<Halo>> halos_;  ///< columns are a part of the key
 };
 using CoarseMatrixPtr = std::shared_ptr<const CoarseMatrix>;
 

@@ -1,6 +1,6 @@
 #pragma once
-/// The prolongator P between two coarse lattices: columns of test vectors, orthonormal in each aggregate of
-/// coarse sites and each chirality,
+/// This is the prolongator P between two coarse lattices: columns of test vectors, orthonormal in each
+/// aggregate of coarse sites and each chirality,
 ///   P^dagger P = 1,   gamma5_c P = P gamma5_c,   gamma5_c = +1, -1 on the two halves of the numbers of a
 ///   site.
 ///
@@ -17,7 +17,8 @@ namespace trellis {
 
 class CoarseProlongator final : public Transfer {
  public:
-  /// Zero columns. @param like a full field of the upper of the two lattices, in double or single
+  /// Begins with zero columns. @param like is a full field of the upper of the two lattices, in double or
+  /// single
   /// @throws BadArgument: its lattice cannot be cut like that, or blocks have fewer numbers than vectors
   CoarseProlongator(const SiteField& like, const Coord& block, int vectors);
 
@@ -35,7 +36,7 @@ class CoarseProlongator final : public Transfer {
   /// is not above `least`, the columns are left as they were. Collective.
   /// @param gram gets the products of the columns as they were, over the whole lattice; may be null
   double orthonormalise(double least, DenseMatrix* gram = nullptr);
-  /// V <- V matrix, for a field like columns(). @pre matrix is upper triangular
+  /// Computes V <- V matrix for a field like columns(). @pre matrix is upper triangular
   void mix(SiteField& V, const DenseMatrix& matrix) const;
   /// Lists the columns that in some aggregate have no more than `least` of their |v|^2 beside the columns
   /// before them: the same on all ranks. Collective.
@@ -55,9 +56,9 @@ class CoarseProlongator final : public Transfer {
   CoarseProductsCall products_call(const SiteField& right, const KernelTable<int32_t>& subset) const;
   /// Returns the products of the columns in an aggregate, of equal chirality.
   std::vector<DenseMatrix> grams() const;
-  /// One pass: V <- V R^-1 with V^dagger V = R^dagger R.
+  /// Does one pass: V <- V R^-1 with V^dagger V = R^dagger R.
   double mix_by_products(double least, DenseMatrix* gram);
-  /// V <- V times one matrix for each aggregate and chirality, [group][chirality].
+  /// Multiplies V by one matrix for each aggregate and chirality, [group][chirality].
   void mix_columns(SiteField& V, const std::vector<DenseMatrix>& matrices) const;
   SiteField columns_;
   Aggregates aggregates_;

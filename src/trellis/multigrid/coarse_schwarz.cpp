@@ -16,7 +16,7 @@ namespace trellis {
 
 namespace {
 
-/// Beyond, an inverse in single is no help to the solver outside.
+/// Beyond this an inverse in single is no help to the solver outside.
 constexpr double largest_condition = 1e6;
 
 /// It has the sites of a box, by parity, as local coordinates.
@@ -56,7 +56,7 @@ class BoxMatrices {
     for (const Coord& o : odd) {
       const SplitMatrix inverse_odd = inverse_of(diagonal_at(o)).inverse;
       const std::vector<Leg> from_odd = legs_at(o);
-      for (const Leg& there : from_odd) {  // A_o^-1 H_oe, then A_e^-1 H_eo of that
+      for (const Leg& there : from_odd) {  // these do A_o^-1 H_oe, then A_e^-1 H_eo of that
         SplitMatrix left(n);
         add_product(left, 1.0, inverse_odd, there.matrix);
         for (const Leg& back : from_odd) {
@@ -84,8 +84,8 @@ class BoxMatrices {
   }
   SplitMatrix diagonal_at(const Coord& x) const { return matrix_at(diagonal_, x, 0); }
 
-  /// Legs of an odd site that stay in the box. In the place of the matrix from odd to even there is
-  /// g5 M^dagger g5 of the one from even to odd: D_c is g5-hermitian but for A.
+  /// Lists the legs of an odd site that stay in the box. The matrix from odd to even is replaced by g5
+  /// M^dagger g5 of the one from even to odd: D_c is g5-hermitian but for A.
   std::vector<Leg> legs_at(const Coord& odd) const {
     std::vector<Leg> found;
     const auto add = [&](const Coord& even, const SplitMatrix& matrix) {

@@ -14,7 +14,7 @@
 namespace trellis {
 
 namespace {
-/// Passes over noise, with so many steps of the smoother each.
+/// These passes go over noise, with so many steps of the smoother each.
 constexpr int first_steps[] = {4, 8, 12};
 }  // namespace
 
@@ -65,7 +65,7 @@ void CoarseSetup::improve(SiteField& vectors) {
   copy(vectors, improved);
 }
 
-/// The vectors that depend on others; with none of them P is ready.
+/// Lists the vectors that depend on others; with none of them P is ready.
 std::vector<int> CoarseSetup::orthonormalise(const SiteField& vectors) {
   if (!prolongator_)
     prolongator_ = std::make_shared<CoarseProlongator>(vectors, params_.coarse_blocks[size_t(level_) - 1],
@@ -82,7 +82,7 @@ std::vector<int> CoarseSetup::orthonormalise(const SiteField& vectors) {
 bool CoarseSetup::has_next() {
   try {
     next_ = galerkin_product(*D_, *prolongator_);
-  } catch (const NumericError& error) {  // the same on all ranks
+  } catch (const NumericError& error) {  // all ranks come here together
     report_.notes.push_back(
         message("level ", level_ + 1, ": ", error.what(), ": other noise replaced all test vectors"));
     return false;

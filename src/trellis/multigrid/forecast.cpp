@@ -7,9 +7,9 @@ namespace trellis {
 
 namespace {
 
-/// Iterations of a coarse solve, to the tolerances of a set-up and of a solve.
+/// A coarse solve takes so many iterations, to the tolerances of a set-up and of a solve.
 constexpr int coarse_iterations_in_setup = 8, coarse_iterations_in_solves = 16;
-/// Vectors that GCR has kept on average, of the ten between restarts.
+/// GCR has kept so many vectors on average, of the ten between restarts.
 constexpr int kept_vectors = 5;
 
 Cost flops_and_bytes(const Cost& cost) { return cost_of(cost.flops, cost.bytes); }
@@ -36,7 +36,8 @@ MultigridForecast MultigridSetup::forecast(int sweeps) const {
   const auto cycle = [&](Precision storage, int coarse_iterations) {
     Cost cost = smoothed(params_.smoothing, storage);
     cost += flops_and_bytes(operator_->cost(1));
-    cost += cost_of(sites * 2 * 96 * n, sites * 24 * real * (2 * n + 8));  // P and P^dagger, and sums
+    // these are P and P^dagger, and sums
+    cost += cost_of(sites * 2 * 96 * n, sites * 24 * real * (2 * n + 8));
     cost += coarse_iterations * cost_of_coarse_iteration(coarse, params_.vectors, real);
     return cost;
   };

@@ -7,14 +7,15 @@
 
 namespace trellis {
 
-/// The coarse matrices of M, in the storage of P. Only forward legs of M are multiplied: those within an
-/// aggregate are a part of A(X), with their adjoints g5 .. g5, those that leave it are F_mu(X). Collective.
+/// Returns the coarse matrices of M, in the storage of P. Only forward legs of M are multiplied: those within
+/// an aggregate are a part of A(X), with their adjoints g5 .. g5, and those that leave it are F_mu(X).
+/// Collective.
 /// @pre M has the storage and the site order of P's columns, and P^dagger P = 1
 CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P);
-/// The same with a field like P's columns to work in.
+/// Does the same with a field like P's columns to work in.
 CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P, SpinorField& workspace);
 
-/// The matrices of the next level, P^dagger D P, in the storage of P. Collective.
+/// Returns the matrices of the next level, P^dagger D P, in the storage of P. Collective.
 /// @pre D has the storage of P's columns and their lattice, and P^dagger P = 1
 /// @throws NumericError: a diagonal matrix of them is singular, or nearly
 CoarseMatrixPtr galerkin_product(const CoarseMatrix& D, const CoarseProlongator& P);

@@ -14,7 +14,7 @@ namespace trellis {
 namespace {
 
 constexpr int few_sites = 4, enough_sites = 8;
-constexpr int note_tag = 1003;  // beyond those of redistributions
+constexpr int note_tag = 1003;  // it lies beyond those of redistributions
 
 bool fits(const Coord& lattice, const Coord& grid, const Coord& box) {
   for (int mu = 0; mu < Nd; ++mu)
@@ -30,7 +30,8 @@ int64_t surface(const Coord& lattice, const Coord& grid) {
   return sites;
 }
 
-/// The grid of so many ranks with the least surface that does not cut a box; count 0: there is none.
+/// Returns the grid of so many ranks with the least surface that does not cut a box; count 0 says that there
+/// is none.
 CoarseRanks cut_for(const Coord& lattice, int count, const Coord& box) {
   CoarseRanks best;
   for (const Coord& grid : legal_process_grids(lattice, count, 1, LocalExtents::any))
@@ -46,7 +47,8 @@ Cost with(Cost cost, const CoarseGathering::Note& note) {
   return cost;
 }
 
-/// Messages between the few ranks, which are the first ones of all, by rank; sums and launches stay.
+/// Addresses messages between the few ranks, which are the first ones of all, by rank; sums and launches
+/// stay, flops and bytes do not.
 Cost without_work(const Cost& cost, const Geometry& few) {
   Cost found;
   found.sums = cost.sums;
@@ -234,7 +236,7 @@ class GatheredInverse final : public ApproximateInverse {
   }
 
   void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override {
-    stop_point();  // a stop that all ranks have agreed on would else reach the few ranks alone
+    stop_point();  // without it a stop that all ranks have agreed on reaches the few ranks alone
     moving_.to_few(source_.get(), r);
     CoarseGathering::Note note;
     if (K_) {

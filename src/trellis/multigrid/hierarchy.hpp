@@ -17,27 +17,28 @@ struct CoarserLevel {
 };
 
 struct MultigridHierarchy {
-  std::shared_ptr<const Prolongator> prolongator;  ///< between the finest lattice and the second
-  CoarseMatrixPtr second;                          ///< the matrices of the second lattice
-  std::vector<CoarserLevel> coarser;               ///< the third lattice and on
-  /// The few ranks that have the matrices of the coarsest level, which are null on the others; null: all.
+  std::shared_ptr<const Prolongator> prolongator;  ///< it goes between the finest lattice and the second
+  CoarseMatrixPtr second;                          ///< they are the matrices of the second lattice
+  std::vector<CoarserLevel> coarser;               ///< they are the third lattice and those below
+  /// These few ranks have the matrices of the coarsest level, which are null on the others; null means all
+  /// ranks.
   CoarseGatheringPtr gathering = nullptr;
 
   int levels() const { return 2 + int(coarser.size()); }
-  /// Of the level, which is not the coarsest.
+  /// Returns the transfer of the level, which is not the coarsest.
   const Transfer& transfer(int level) const {
     if (level == 0) return *prolongator;
     return *coarser[size_t(level) - 1].prolongator;
   }
-  /// Of the level, which is not the finest.
+  /// Returns the matrices of the level, which is not the finest.
   const CoarseMatrixPtr& matrix(int level) const {
     return level == 1 ? second : coarser[size_t(level) - 2].matrix;
   }
   /// Returns the lattice of any level.
   LatticePtr lattice(int level) const;
-  /// As solvers apply it, with these matrices of the level, which is not the finest.
+  /// Returns the operator as solvers apply it, with these matrices of the level, which is not the finest.
   LinearOperatorPtr operator_of(int level, const CoarseMatrixPtr& matrix) const;
-  /// With other masses: P stays, and all matrices are shifted, exactly.
+  /// Returns the hierarchy with other masses: P stays, and all matrices are shifted, exactly.
   MultigridHierarchy shifted(double mass, double twist) const;
   size_t bytes() const;
 };

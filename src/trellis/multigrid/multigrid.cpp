@@ -23,8 +23,8 @@ namespace {
 constexpr double long_coarse_solve = 40;
 constexpr int modes_by_rule = 8;
 
-/// A cycle and the multigrid that it belongs to; fields are converted where the solver outside has another
-/// storage or site order.
+/// It is a cycle and the multigrid that it belongs to; fields are converted where the solver outside has
+/// another storage or site order.
 class BoundCycle final : public ApproximateInverse {
  public:
   BoundCycle(MultigridPtr multigrid, std::vector<MultigridProfile>& profiles, const LinearOperator& A,
@@ -65,7 +65,7 @@ const WilsonOperator& wilson_operator(const LinearOperator& A) {
   return *M;
 }
 
-/// The coarse matrices as solves multiply them.
+/// Returns the coarse matrices as solves multiply them.
 CoarseMatrixPtr in_solves(const CoarseMatrixPtr& coarse, const MultigridParams& params) {
   if (!coarse) return coarse;
   const bool is_rounded = is_16_bit(params.coarse_storage) && params.storage == Precision::single_precision;
@@ -160,7 +160,7 @@ std::shared_ptr<const Eigenvectors> Multigrid::make_coarse_modes() {
   if (count == MultigridParams::by_rule) {
     SolveCost trial;
     const OperatorCopies& coarsest = coarse_copies_.back();
-    const double one = coarsest->cost(1).flops;  // as many as of the even-odd system
+    const double one = coarsest->cost(1).flops;  // the even-odd system takes as many
     try_coarse_solve(coarsest, params_, trial);
     count = trial.flops > long_coarse_solve * one ? modes_by_rule : 0;
     report_.cost += trial;

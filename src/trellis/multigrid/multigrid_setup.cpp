@@ -25,17 +25,18 @@ namespace trellis {
 
 namespace {
 
-/// Passes over random vectors, with so many steps of minimal residual each, or so many Schwarz cycles.
+/// These passes go over random vectors, with so many steps of minimal residual each, or so many Schwarz
+/// cycles.
 constexpr int first_steps[] = {4, 8, 12}, first_cycles[] = {1, 2, 3};
 constexpr int vectors_at_a_time = 4;
 /// By the rule, the second lattice has more sites than these where there is a third, with blocks of at least
 /// so many; test vectors of a level are so many times those of the one above.
 constexpr int64_t sites_of_two_levels = 4096, least_coarse_block = 8;
 constexpr double vectors_of_level_above = 1.4;
-/// Sweeps of levels below the second lattice while the vectors of the finest are still being improved.
+/// Levels below the second lattice sweep so often while the vectors of the finest are still being improved.
 constexpr int early_coarse_sweeps = 1;
 
-/// M in the storage of the multigrid, with as many lanes as aggregates can lie side by side.
+/// Returns M in the storage of the multigrid, with as many lanes as aggregates can lie side by side.
 WilsonMatrixPtr in_fitting_lanes(const WilsonMatrix& M, const MultigridParams& params) {
   KernelChoice choice = M.choice();
   choice.precision = params.storage;
@@ -82,7 +83,7 @@ void choose_prolongator_storage(MultigridParams& params) {
                   is_single ? " or in half" : "", ", not in ", name_of(*params.prolongator_storage));
 }
 
-/// @param second geometry of the second lattice
+/// Fills in the levels and their parameters. @param second is the geometry of the second lattice
 void choose_levels(MultigridParams& params, Geometry second) {
   TRELLIS_REQUIRE(params.levels == MultigridParams::by_rule_of_levels || params.levels >= 2,
                   "multigrid has 2 levels or more, not ", params.levels);
@@ -170,7 +171,8 @@ void MultigridSetup::smooth(SpinorField& vectors) {
   report_.seconds_of_smoothing += watch.seconds();
 }
 
-/// Gram-Schmidt over the whole lattice, in the order of the vectors: else all would turn to the lowest mode.
+/// Does Gram-Schmidt over the whole lattice, in the order of the vectors: else all would turn to the lowest
+/// mode.
 void MultigridSetup::orthogonalise(SpinorField& vectors) {
   const Stopwatch watch;
   // Vectors that are independent in each aggregate are so on the whole lattice.
@@ -251,7 +253,7 @@ void MultigridSetup::build(SpinorField& vectors, int coarse_sweeps) {
   report_.seconds_of_coarse_levels += watch.seconds();
 }
 
-/// The vectors that depend on others; with none of them P is ready.
+/// Lists the vectors that depend on others; with none of them P is ready.
 std::vector<int> MultigridSetup::orthonormalise(const SpinorField& vectors) {
   const Stopwatch watch;
   if (!prolongator_) prolongator_ = std::make_shared<Prolongator>(vectors, params_.block, vectors.rhs());
@@ -272,7 +274,7 @@ bool MultigridSetup::has_coarse_operator() {
   if (is_rounded()) prolongator_->round_columns();
   try {
     set_second(galerkin_product(*matrix_, *prolongator_, workspace()));
-  } catch (const NumericError& error) {  // the same on all ranks
+  } catch (const NumericError& error) {  // all ranks come here together
     report_.notes.push_back(message(error.what(), ": other noise replaced all test vectors"));
     return false;
   }
@@ -280,7 +282,7 @@ bool MultigridSetup::has_coarse_operator() {
   return true;
 }
 
-/// The matrices of the coarsest level on the ranks that solve it.
+/// Returns the matrices of the coarsest level on the ranks that solve it.
 CoarseMatrixPtr MultigridSetup::on_few(const LatticePtr& lattice, const CoarseMatrixPtr& everywhere) {
   const bool has_boxes = params_.coarse_solver == CoarseSolver::schwarz;
   const Coord box = has_boxes ? coarse_box_by_rule : Coord{1, 1, 1, 1};
@@ -294,7 +296,7 @@ void MultigridSetup::set_second(const CoarseMatrixPtr& everywhere) {
   coarse_ = params_.levels == 2 ? on_few(prolongator_->coarse_lattice(), everywhere) : everywhere;
 }
 
-/// Levels below the second are set up on all ranks.
+/// Moves the coarsest matrices to few ranks, since levels below the second are set up on all.
 void MultigridSetup::place_coarsest() {
   if (coarser_.empty()) return;
   CoarseMatrixPtr& matrix = coarser_.back().matrix;

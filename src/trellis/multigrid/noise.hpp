@@ -7,13 +7,14 @@
 
 namespace trellis {
 
-/// It says which random numbers: set-ups draw anew, and coarse fields have numbers of their own.
+/// A draw says which random numbers come: set-ups draw anew, and coarse fields have numbers of their own.
 inline constexpr uint32_t coarse_noise = 1000;
 /// Returns the first numbers of a level between the finest and the coarsest, which draws anew fewer than a
 /// hundred times.
 inline constexpr uint32_t noise_of_level(int level) { return 2000 + 100 * uint32_t(level); }
 
-/// Uniform numbers between -1/2 and 1/2. Column i is that of the number numbers[i], whatever the others are.
+/// Fills a field with uniform numbers between -1/2 and 1/2. Column i is that of the number numbers[i],
+/// whatever the others are.
 void fill_with_noise(SiteField& field, uint64_t seed, uint32_t draw, const std::vector<int>& numbers);
 /// Returns 0, 1, .. for all columns of a field.
 std::vector<int> all_columns(const SiteField& field);

@@ -302,7 +302,7 @@ void Prolongator::mix(SpinorField& V, const DenseMatrix& matrix) const {
   mix_columns(V, mixing);
 }
 
-/// One pass: V <- V R^-1 with V^dagger V = R^dagger R.
+/// Does one pass: V <- V R^-1 with V^dagger V = R^dagger R.
 double Prolongator::mix_by_products(double least, DenseMatrix* gram) {
   const int n = vectors(), W = aggregates_.lanes();
   const Products products = products_with(*columns_, aggregates_.all(), -1, true);

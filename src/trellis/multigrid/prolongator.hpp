@@ -1,6 +1,6 @@
 #pragma once
-/// The prolongator P of a Wilson-type operator: columns of test vectors, orthonormal in each aggregate and
-/// chirality,
+/// This is the prolongator P of a Wilson-type operator: columns of test vectors, orthonormal in each
+/// aggregate and chirality,
 ///   P^dagger P = 1,   gamma5 P = P gamma5_c,   gamma5_c = +1, -1 on the two halves of the numbers of a
 ///   coarse site.
 ///
@@ -22,7 +22,8 @@ namespace trellis {
 
 class Prolongator final : public Transfer {
  public:
-  /// Zero columns. @param like full spinors, in double or single; their layout must fit the block
+  /// Begins with zero columns. @param like has full spinors, in double or single; their layout must fit the
+  /// block
   Prolongator(const SpinorField& like, const Coord& block, int vectors);
 
   int vectors() const override { return spec_.rhs; }
@@ -32,7 +33,7 @@ class Prolongator final : public Transfer {
   const LatticePtr& coarse_lattice() const { return coarse_lattice_; }
   const LatticePtr& fine_lattice() const { return fine_lattice_; }
   const SiteLayoutPtr& layout_ptr() const { return aggregates_.layout_ptr(); }
-  /// Returns that of the columns as set-up works with them.
+  /// Returns the precision of the columns as set-up works with them.
   Precision precision() const { return spec_.precision; }
   /// Says what coarse fields of so many right-hand sides look like.
   FieldSpec coarse_spec(int rhs) const;
@@ -41,11 +42,12 @@ class Prolongator final : public Transfer {
   /// @pre release_columns() was not called
   SpinorField& columns() { return *columns_; }
   const SpinorField& columns() const { return *columns_; }
-  /// A zero field like columns(), and a copy of these, which may have been released.
+  /// Returns a zero field like columns(), and copy_of_columns() a copy of these, which may have been
+  /// released.
   SpinorField make_columns() const { return {fine_lattice_, spec_}; }
   SpinorField copy_of_columns() const;
-  /// From here on P and P^dagger take columns in 16-bit fixed point, and columns() are what these stand for:
-  /// a second time changes nothing. @pre the columns are in single precision
+  /// Makes P and P^dagger take columns in 16-bit fixed point from here on, and columns() are what these stand
+  /// for: a second time changes nothing. @pre the columns are in single precision
   void round_columns();
   /// Frees what only set-up needs. @pre round_columns() was called
   void release_columns();
@@ -55,19 +57,19 @@ class Prolongator final : public Transfer {
   /// each other, and the columns are left as they were. Collective.
   /// @param gram gets the products of the columns as they were, over the whole lattice; may be null
   double orthonormalise(double least, DenseMatrix* gram = nullptr);
-  /// V <- V matrix, for a field like columns(). @pre matrix is upper triangular
+  /// Computes V <- V matrix for a field like columns(). @pre matrix is upper triangular
   void mix(SpinorField& V, const DenseMatrix& matrix) const;
   /// Lists the columns that in some aggregate have no more than `least` of their |v|^2 beside the columns
-  /// before them, those that depend on others not counted: the same on all ranks. Collective.
+  /// before them, those that depend on others not counted: the list is the same on all ranks. Collective.
   std::vector<int> dependent_columns(double least) const;
 
-  /// coarse = P^dagger fine, and fine = P coarse.
+  /// Computes coarse = P^dagger fine, and prolong_to() fine = P coarse.
   void restrict_to(SiteField& coarse, const SpinorField& fine) const override;
   void prolong_to(SpinorField& fine, const SiteField& coarse) const override;
   /// Counts each with both parities of the coarse field moved between lanes and sites.
   Cost transfer_cost(int columns) const override;
 
-  /// [group][column][row][re, im][lane] of a matrix of products, and how kernels find sites.
+  /// It has [group][column][row][re, im][lane] of a matrix of products, and says how kernels find sites.
   struct Products {
     int groups = 0, lanes = 0, rows = 0;
     bool is_hermitian = false;  ///< then `values` lacks what lies below the diagonal
@@ -75,9 +77,9 @@ class Prolongator final : public Transfer {
     /// Returns the matrix of the aggregate in a lane of a group, chirality blocks included.
     DenseMatrix matrix(int group, int lane) const;
   };
-  /// sum_x columns^dagger right over the sites `subset` of each aggregate; `mu` >= 0: of (1 - gamma_mu) psi,
-  /// else of equal chiralities only. Sums of one site after the other, in double or in the storage of the
-  /// columns.
+  /// Returns sum_x columns^dagger right over the sites `subset` of each aggregate; with `mu` >= 0 it is the
+  /// sum of (1 - gamma_mu) psi, else that of equal chiralities only. It sums one site after the other, in
+  /// double or in the storage of the columns.
   /// @pre right is like columns()
   Products products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu,
                          bool in_double) const;
@@ -90,12 +92,12 @@ class Prolongator final : public Transfer {
   Memory& lanes_memory(int rhs) const;
   void move_lanes(const SiteField& coarse, Memory& lanes, bool is_gathering) const;
   double mix_by_products(double least, DenseMatrix* gram);
-  /// V <- V times the matrices in `mixing`, [group][chirality][column][row][re, im][lane].
+  /// Multiplies V by the matrices in `mixing`, [group][chirality][column][row][re, im][lane].
   void mix_columns(SpinorField& V, const std::vector<double>& mixing) const;
-  /// Where a matrix of `mixing` has an element.
+  /// Says where a matrix of `mixing` has an element.
   size_t mixing_place(int group, int lane, int chirality, int row, int column) const;
   LatticePtr fine_lattice_;
-  FieldSpec spec_;  ///< of columns_
+  FieldSpec spec_;  ///< columns_ has this
   std::optional<SpinorField> columns_, half_;
   Aggregates aggregates_;
   LatticePtr coarse_lattice_;

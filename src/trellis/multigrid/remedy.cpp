@@ -7,12 +7,12 @@ namespace trellis {
 
 namespace {
 constexpr int further_sweeps = 2;
-constexpr int longer_coarse_solves = 2;  // times as many iterations
+constexpr int longer_coarse_solves = 2;  // coarse solves may then take so many times the iterations
 
 MultigridParams of_other_noise(MultigridParams params) {
   ++params.seed;
   params.sweeps += further_sweeps;
-  params.sources = 0;  // so many, and no fewer by rule
+  params.sources = 0;  // it makes so many, and no fewer by rule
   params.coarse_iterations *= longer_coarse_solves;
   params.coarse_restart = params.coarse_iterations;
   return params;

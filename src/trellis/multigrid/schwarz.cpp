@@ -16,14 +16,14 @@ namespace trellis {
 
 namespace {
 
-/// In which the kernels compute.
+/// Returns the precision in which the kernels compute.
 Precision arithmetic(Precision storage) { return is_16_bit(storage) ? Precision::single_precision : storage; }
 
 void set_field(RawField (&to)[2], const BlockField& from) {
   for (int parity = 0; parity < 2; ++parity) to[parity] = from.raw(parity);
 }
 
-/// Of half spinors between ranks, as WilsonGhosts has them.
+/// Counts the reals of half spinors between ranks, as WilsonGhosts has them.
 int ghost_reals(Precision storage, int leg) {
   return storage == Precision::half_precision && leg % 2 == 0 ? 7 : 12;
 }
@@ -31,7 +31,7 @@ int ghost_reals(Precision storage, int leg) {
 }  // namespace
 
 namespace {
-/// 0 where a direction has none.
+/// Returns 0 where a direction has none.
 int even_extent(const Geometry& geometry, int mu) {
   int found = 0;
   for (int extent = 2; extent <= 8; extent += 2)
@@ -54,7 +54,7 @@ Coord choose_schwarz_block(const Geometry& geometry) {
   return block;
 }
 
-/// What the blocks of one colour at the faces of ranks send to their neighbours, and what comes from there.
+/// The blocks of one colour at the faces of ranks send this to their neighbours, and this comes from there.
 class SchwarzCycles::Faces {
  public:
   Faces(const SchwarzMatrix& matrix, int colour, int columns)
@@ -241,13 +241,13 @@ void SchwarzCycles::run_additive_cycles() {
   }
 }
 
-/// Of the legs inside a block, as hops are counted, and the rest once a cycle.
+/// Counts the legs inside a block as hops are counted, and the rest once a cycle.
 Cost SchwarzCycles::cost_of_cycles() const {
   const BlockOrder& order = matrix_->order();
   double inside = 0;
   for (int mu = 0; mu < Nd; ++mu) inside += (1 - 1.0 / order.block()[mu]) / Nd;
   const double A = matrix_->diagonal_flops() / 2;
-  const double hop = wilson_hop_flops, one = 0.5 * (hop * inside + A);  // half a block's sites
+  const double hop = wilson_hop_flops, one = 0.5 * (hop * inside + A);  // it counts half a block's sites
   const double step = 2 * one + 0.5 * (144 + 192);
   const double cycle = spec_.iterations * step + 2 * (one + 24) + hop * (1 - inside) + 72;
   const double sites = double(matrix_->lattice_ptr()->volume());
@@ -262,7 +262,7 @@ Cost SchwarzCycles::cost_of_cycles() const {
       faces_[colour]->add_cost(messages);
       all += int64_t(colour == 0 && !spec_.is_additive ? spec_.cycles : spec_.cycles - 1) * messages;
     }
-  all.launches += 4;  // to the order of blocks, and back
+  all.launches += 4;  // two go to the order of blocks, and two back
   return all;
 }
 

@@ -10,23 +10,24 @@
 
 namespace trellis {
 
-/// z = K r after so many cycles from zero, each with so many steps of minimal residual in a block. As a
-/// solver of its own it stands inside others.
+/// It computes z = K r after so many cycles from zero, each with so many steps of minimal residual in a
+/// block. As a solver of its own it stands inside others.
 struct SchwarzSpec {
-  Coord block{0, 0, 0, 0};  ///< even extents; 0: the legal ones that are nearest to 4
+  Coord block{0, 0, 0, 0};  ///< its extents are even; 0 takes the legal ones that are nearest to 4
   int cycles = 3, iterations = 4;
   bool is_additive =
-      false;  ///< all blocks of a cycle correct the same residual, else one colour after the other
+      false;  ///< all blocks of a cycle correct the same residual, else one colour goes after the other
   Precision storage = Precision::half_precision;
-  int lanes = 0;  ///< inside a block; 0: the vector width of this build. No bit depends on it.
+  int lanes = 0;  ///< it is the number inside a block; 0 takes the vector width of this build. No bit depends
+                  ///< on it.
 
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };
 
-/// The even blocks that are nearest to 4^4.
+/// Returns the even blocks that are nearest to 4^4.
 /// @throws BadArgument: there are none
 Coord choose_schwarz_block(const Geometry& geometry);
-/// What GPUs say.
+/// GPUs say this.
 inline constexpr char no_schwarz_on_gpus[] =
     "the Schwarz method works on CPUs, and this operator's fields lie on a GPU: smoother = mr takes its "
     "place "
@@ -34,7 +35,7 @@ inline constexpr char no_schwarz_on_gpus[] =
 
 class SchwarzCycles final : public ApproximateInverse {
  public:
-  /// For fields in the order of `layout` with so many right-hand sides.
+  /// Makes cycles for fields in the order of `layout` with so many right-hand sides.
   /// @pre spec.block is legal, and that of the matrix
   SchwarzCycles(SchwarzMatrixPtr matrix, const SchwarzSpec& spec, SiteLayoutPtr layout, int columns);
   ~SchwarzCycles() override;
@@ -58,8 +59,8 @@ class SchwarzCycles final : public ApproximateInverse {
   BlockGroups groups_[2];
   BlockField residual_, solution_, step_, other_step_;
   Memory scratch_;
-  size_t scratch_bytes_ = 0;         ///< of a thread
-  std::unique_ptr<Faces> faces_[2];  ///< by the colour of the blocks that send; null on one rank
+  size_t scratch_bytes_ = 0;         ///< each thread has so many
+  std::unique_ptr<Faces> faces_[2];  ///< the index is the colour of the blocks that send; null on one rank
   std::optional<SpinorField> converted_;
 };
 

@@ -45,7 +45,7 @@ void copy_site(const Records& to, int vector, int lane, const Records& from, int
   }
 }
 
-/// The stored numbers of all sites of a parity, as they are.
+/// Copies the stored numbers of all sites of a parity, as they are.
 void copy_sites(const Records& to, const Records& from, const std::vector<int32_t>& origins, int slots,
                 size_t element_bytes) {
   for_each_index(int(origins.size()) / to.lanes, [&](int vector) {
@@ -71,7 +71,7 @@ BlockOrder order_of(const WilsonMatrix& M, const Coord& block, Precision storage
 
 BlockGroups block_groups(const std::vector<int32_t>& origins, int lanes) {
   BlockGroups groups;
-  std::map<int32_t, size_t> group_of;  // by the place of lane 0
+  std::map<int32_t, size_t> group_of;  // the key is the place of lane 0
   for (size_t vector = 0; vector < origins.size() / size_t(lanes); ++vector) {
     const int32_t* const at = &origins[vector * size_t(lanes)];
     const int32_t lane = at[0] % lanes;

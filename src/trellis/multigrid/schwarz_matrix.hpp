@@ -9,17 +9,18 @@
 
 namespace trellis {
 
-/// Vectors of blocks and blocks of a layout that hold the same sites: as many of each as there are lanes.
+/// They are vectors of blocks and blocks of a layout that hold the same sites: as many of each as there are
+/// lanes.
 struct BlockGroups {
-  std::vector<int32_t> vectors, places;  ///< [group][lane]; empty where there are no such groups
+  std::vector<int32_t> vectors, places;  ///< they are [group][lane], and empty where there are no such groups
 };
-/// @param origins [vector][lane]: block * lanes + lane of a layout with as many lanes
+/// Finds the groups. @param origins are [vector][lane]: block * lanes + lane of a layout with as many lanes
 BlockGroups block_groups(const std::vector<int32_t>& origins, int lanes);
 
 class SchwarzMatrix {
  public:
-  /// A copy of M's links and clover term in another order, in a storage.
-  /// @param lanes at most; 0: the vector width of this build
+  /// Copies M's links and clover term into another order, in a storage.
+  /// @param lanes is the largest number; 0 takes the vector width of this build
   /// @throws BadArgument: the lattice has no such blocks; NotAvailable: M lies on a GPU
   SchwarzMatrix(const WilsonMatrix& M, const Coord& block, Precision storage, int lanes = 0);
   SchwarzMatrix(const SchwarzMatrix&) = delete;
@@ -35,7 +36,8 @@ class SchwarzMatrix {
   /// Returns everything in a call but the fields.
   BlockSolveCall solve_call() const;
   BlockFaceCall face_call(int parity) const;
-  /// Returns [vector][lane] of a parity: where the sites lie in a layout of fields. @pre of the same lattice
+  /// Returns [vector][lane] of a parity, which says where the sites lie in a layout of fields. @pre it is of
+  /// the same lattice
   std::vector<int32_t> origins(const SiteLayout& layout, int parity) const;
 
  private:
@@ -59,7 +61,7 @@ class SchwarzMatrix {
   bool has_link_scales_ = false;
   LegPhases legs_[legs];
   std::vector<uint8_t> at_boundary_;
-  std::vector<int32_t> sums_;  ///< the order of sums
+  std::vector<int32_t> sums_;  ///< sums go in this order
   std::vector<int32_t> number_in_edge_[2][legs];
 };
 using SchwarzMatrixPtr = std::shared_ptr<const SchwarzMatrix>;

@@ -8,7 +8,7 @@ namespace trellis {
 
 namespace {
 
-/// row += (re + i im) other
+/// Computes row += (re + i im) other.
 void add_multiple(double* row_re, double* row_im, double re, double im, const double* other_re,
                   const double* other_im, int n) {
   for (int j = 0; j < n; ++j) {
@@ -21,7 +21,7 @@ double largest_element2(const SplitMatrix& A) {
   double worst = 0;
   for (size_t i = 0; i < A.re.size(); ++i) {
     const double size2 = A.re[i] * A.re[i] + A.im[i] * A.im[i];
-    if (!(size2 <= worst)) worst = size2;  // NaN too
+    if (!(size2 <= worst)) worst = size2;  // NaN counts, too
   }
   return worst;
 }
@@ -68,8 +68,8 @@ void add_block(SplitMatrix& out, const SplitMatrix& block, int first_row, int fi
                  block.re_row(i), block.im_row(i), block.n);
 }
 
-/// In place: the columns of the unit matrix take those of A that are done. Rows that change their places are
-/// columns of the inverse that change theirs back.
+/// Inverts in place: the columns of the unit matrix take those of A that are done. Rows that change their
+/// places are columns of the inverse that change theirs back.
 SplitInverse inverse_of(SplitMatrix A) {
   const int n = A.n;
   const double size2 = largest_element2(A);

@@ -20,17 +20,17 @@ struct SplitMatrix {
   const double* im_row(int i) const { return im.data() + size_t(i) * size_t(n); }
 };
 
-/// A matrix of a coarse field: reals are [column][row][re, im].
+/// Returns a matrix of a coarse field: reals are [column][row][re, im].
 SplitMatrix split_matrix(const std::vector<double>& reals);
-/// g5 M^dagger g5, g5 = +1, -1 on the two halves of the rows.
+/// Returns g5 M^dagger g5 with g5 = +1, -1 on the two halves of the rows.
 SplitMatrix g5_adjoint(const SplitMatrix& M);
-/// out += factor a b. @pre all have the same size, and out is another matrix
+/// Computes out += factor a b. @pre all have the same size, and out is another matrix
 void add_product(SplitMatrix& out, double factor, const SplitMatrix& a, const SplitMatrix& b);
 /// Adds a matrix to a block of a larger one, or of its own size.
 void add_block(SplitMatrix& out, const SplitMatrix& block, int first_row, int first_column);
 
-/// A^-1 by Gauss-Jordan elimination with row pivots, and the largest |element| of both multiplied: an
-/// estimate of the condition, infinity where A is singular.
+/// It has A^-1 by Gauss-Jordan elimination with row pivots, and the largest |element| of both multiplied,
+/// which estimates the condition, and is infinite where A is singular.
 struct SplitInverse {
   SplitMatrix inverse;
   double condition = 0;

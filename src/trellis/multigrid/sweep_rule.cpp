@@ -11,10 +11,10 @@ namespace trellis {
 
 namespace {
 
-/// Of one core, so that the sum of both terms is near the measured time of solves with and without multigrid
-/// (doc/measurements/multigrid.md).
+/// They are speeds of one core, chosen so that the sum of both terms is near the measured time of solves with
+/// and without multigrid (doc/measurements/multigrid.md).
 constexpr double flops_in_a_second = 60e9, bytes_in_a_second = 60e9;
-/// The measured time of projections over that price, beside the same of solves.
+/// The measured time of projections is so many times that price, beside the same of solves.
 constexpr double slowness_of_projection = 1.8;
 /// A trial takes three digits off, if so many iterations do.
 constexpr double trial_reduction = 1e-3;
@@ -34,7 +34,8 @@ MultigridTrial try_cycle(const OperatorCopies& fine, std::unique_ptr<Approximate
   fill_with_noise(x, seed, trial_noise, all_columns(x));
   SolveCost own;
   K->apply(r, x, own);
-  Gcr gcr(*fine, 1, trial_iterations, [&K](int) { return std::move(K); });  // once: there is one column
+  // it is moved once: there is one column
+  Gcr gcr(*fine, 1, trial_iterations, [&K](int) { return std::move(K); });
   SolveProgress progress(1, trial_iterations, false);
   SolveColumn& column = progress.columns.front();
   column.start2 = column.residual2 = column.largest2 = norm2_each(r).front();
@@ -68,10 +69,10 @@ SolveReport try_solver(const SolverSpec& solver, const LinearOperator& M, int it
   return solve(solver.limited(limits), M, x, b);
 }
 
-/// A product of numbers takes 8 flops. Columns of 6 numbers a chirality: products of equal chiralities twice
-/// and for the diagonal of M, of all chiralities for four legs, and three times half a product to mix
-/// columns. Legs and diagonal are an application of M. Fields of all columns are read and written about 30
-/// times.
+/// Counts the products: one of numbers takes 8 flops. Columns have 6 numbers a chirality: products of equal
+/// chiralities come twice and for the diagonal of M, those of all chiralities for four legs, and half a
+/// product three times to mix columns. Legs and diagonal are an application of M. Fields of all columns are
+/// read and written about 30 times.
 Cost cost_of_projection(const Lattice& fine, const LinearOperator& M, int vectors) {
   const double sites = double(fine.volume()), n = vectors, product = 2 * 6 * 8 * n * n;
   const double products = 3 * product + 4 * 2 * product + 3 * product / 2;

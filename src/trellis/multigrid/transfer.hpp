@@ -1,5 +1,5 @@
 #pragma once
-/// What a cycle asks of the prolongator between a level and the next one.
+/// A cycle asks this of the prolongator between a level and the next one.
 #include "trellis/field/cost.hpp"
 
 namespace trellis {
@@ -7,7 +7,7 @@ namespace trellis {
 class Transfer {
  public:
   virtual ~Transfer() = default;
-  /// coarse = P^dagger fine, and fine = P coarse.
+  /// Computes coarse = P^dagger fine, and prolong_to() fine = P coarse.
   virtual void restrict_to(SiteField& coarse, const SiteField& fine) const = 0;
   virtual void prolong_to(SiteField& fine, const SiteField& coarse) const = 0;
   /// Makes a zero field of the next level.

@@ -27,7 +27,7 @@ class KrylovRecipe : public SolverRecipe {
   std::string iterations_in_words() const;
 };
 
-/// Takes the limits out of a spec that has their fields, and puts them back.
+/// Takes the limits out of a spec that has their fields; with_limits() puts them back.
 template <class Spec>
 SolveLimits limits_of(const Spec& s) {
   return {s.tolerance, s.max_iterations, s.records_history, s.fallback, s.iterations, s.tightened};
