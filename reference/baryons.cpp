@@ -17,7 +17,7 @@ struct Permutation {
 constexpr Permutation permutations[6] = {{{0, 1, 2}, 1},  {{1, 2, 0}, 1},  {{2, 0, 1}, 1},
                                          {{0, 2, 1}, -1}, {{2, 1, 0}, -1}, {{1, 0, 2}, -1}};
 
-/// B^dagger as a term in psibar: psi^dagger_s = psibar_r (gamma_t)_rs.
+/// Returns B^dagger as a term in psibar: psi^dagger_s = psibar_r (gamma_t)_rs.
 BaryonTerm conjugate(const BaryonTerm& term) {
   const GammaMatrix gamma_t = gamma_mu(3);
   BaryonTerm bar{std::conj(term.coefficient), term.flavour, {}};
@@ -30,7 +30,8 @@ BaryonTerm conjugate(const BaryonTerm& term) {
   return bar;
 }
 
-/// < eps q0 q1 q2  eps qbar2 qbar1 qbar0 >: sink quark i meets source quark sigma(i), sign(sigma).
+/// Contracts < eps q0 q1 q2  eps qbar2 qbar1 qbar0 >: sink quark i meets source quark sigma(i), with
+/// sign(sigma).
 std::complex<double> contract(const BaryonTerm& sink, const BaryonTerm& bar,
                               const std::vector<Propagator>& quarks, int64_t site) {
   std::complex<double> sum = 0;
@@ -175,10 +176,10 @@ std::vector<std::complex<double>> decuplet_two_point(int q1, int q2, const std::
 }
 
 namespace {
-/// coefficient eps q0 q1 q2 of projected quarks, spin 0 = down, 1 = up.
+/// Adds coefficient eps q0 q1 q2 of projected quarks, where spin 0 is down and 1 is up.
 void add_projected(BaryonOperator& B, std::complex<double> coefficient, const std::array<int, 3>& flavour,
                    const std::array<int, 3>& spin) {
-  // gamma_t exchanges components 0, 2 and 1, 3: gamma_t = 1 on (e_0 + e_2)/sqrt2 and (e_1 + e_3)/sqrt2;
+  // Here gamma_t exchanges components 0, 2 and 1, 3: gamma_t = 1 on (e_0 + e_2)/sqrt2 and (e_1 + e_3)/sqrt2;
   // -i gamma_x gamma_y = diag(-1, 1, -1, 1) makes the first spin down, the second spin up.
   const double norm = 1 / std::sqrt(8.0);
   for (int lower = 0; lower < 8; ++lower)

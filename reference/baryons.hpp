@@ -28,22 +28,24 @@ SpinMatrix operator*(std::complex<double> s, const SpinMatrix& a);
 struct TwoPointOptions {
   std::array<int, 3> momentum{0, 0, 0};
   Coord source_at{0, 0, 0, 0};
-  bool removes_antiperiodic_sign = true;  ///< -1 for times that wrapped around
+  bool removes_antiperiodic_sign = true;  ///< times that wrapped around get -1
 };
 
-/// sum_x exp(-i p.(x - x_src)) < A(x, t + t_src) B(x_src, t_src)^dagger >; quarks[flavour] is a propagator.
+/// Returns sum_x exp(-i p.(x - x_src)) < A(x, t + t_src) B(x_src, t_src)^dagger >; quarks[flavour] is a
+/// propagator.
 std::vector<std::complex<double>> baryon_correlator(const BaryonOperator& A, const BaryonOperator& B,
                                                     const std::vector<Propagator>& quarks,
                                                     const TwoPointOptions& options = {});
 
-/// How the quarks enter: `full` with G = C gamma5; `projected` with G = C gamma5 (1 + gamma_t)/2, which
-/// projects every quark at source and sink. C = gamma_y gamma_t.
+/// The quarks enter by one of these: `full` has G = C gamma5; `projected` has G = C gamma5 (1 + gamma_t)/2,
+/// which projects every quark at source and sink. C = gamma_y gamma_t.
 enum class DiquarkForm { full, projected };
 
-/// N_gamma = eps_abc (q1_a^T G q2_b) (q1_c)_gamma: the proton for q1 = u, q2 = d; Sigma+ (u, s), Xi0 (s, u).
+/// Returns N_gamma = eps_abc (q1_a^T G q2_b) (q1_c)_gamma: the proton for q1 = u, q2 = d; Sigma+ (u, s), Xi0
+/// (s, u).
 BaryonOperator octet_operator(DiquarkForm form, int q1, int q2, int gamma);
 
-/// tr[ P < N Nbar > ], Nbar = N^dagger gamma_t.
+/// Returns tr[ P < N Nbar > ] with Nbar = N^dagger gamma_t.
 std::vector<std::complex<double>> octet_two_point(DiquarkForm form, int q1, int q2, const SpinMatrix& P,
                                                   const std::vector<Propagator>& quarks,
                                                   const TwoPointOptions& options = {});
@@ -52,15 +54,15 @@ std::vector<std::complex<double>> octet_two_point(DiquarkForm form, int q1, int 
 SpinMatrix unpolarised_projector();
 SpinMatrix polarised_projector();
 
-/// The decuplet with G = C gamma_k, component gamma: eps [2 (q1^T G q2) q1 + (q1^T G q1) q2] / sqrt3, and
-/// eps (q1^T G q1) q1 for q1 = q2.
+/// Returns the decuplet with G = C gamma_k, component gamma: eps [2 (q1^T G q2) q1 + (q1^T G q1) q2] / sqrt3,
+/// and eps (q1^T G q1) q1 for q1 = q2.
 BaryonOperator decuplet_operator(int q1, int q2, int k, int gamma);
 /// Returns sum_ij tr[ (1 + gamma_t)/2 (delta_ij - gamma_i gamma_j / 3) < B_j Bbar_i > ].
 std::vector<std::complex<double>> decuplet_two_point(int q1, int q2, const std::vector<Propagator>& quarks,
                                                      const TwoPointOptions& options = {});
 
-/// Operators of projected quarks: q_up and q_down are the eigenvectors of gamma_t = 1 and -i gamma_x gamma_y
-/// = +-1 (the upper two components of the Dirac-Pauli basis).
+/// These are operators of projected quarks: q_up and q_down are the eigenvectors of gamma_t = 1 and -i
+/// gamma_x gamma_y = +-1 (the upper two components of the Dirac-Pauli basis).
 ///   octet:    (1/sqrt2) eps (q1_up q2_down - q1_down q2_up) q1_up        proton, Sigma+, Xi0, ...
 ///   lambda:   (1/sqrt2) eps (u_up d_down - u_down d_up) s_up
 ///   decuplet: spin 3/2: eps q1_up q1_up q2_up; spin 1/2: (1/sqrt3) eps (2 q1_up q1_down q2_up + q1_up q1_up
@@ -68,7 +70,7 @@ std::vector<std::complex<double>> decuplet_two_point(int q1, int q2, const std::
 /// and the same with up and down exchanged. q1 = q2 in the decuplet gives Delta and Omega.
 BaryonOperator projected_octet(int q1, int q2, bool is_up);
 BaryonOperator projected_lambda(int u, int d, int s, bool is_up);
-/// twice_spin = 3, 1, -1, -3
+/// @param twice_spin is 3, 1, -1 or -3
 BaryonOperator projected_decuplet(int q1, int q2, int twice_spin);
 
 }  // namespace trellis::reference

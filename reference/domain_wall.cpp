@@ -24,7 +24,7 @@ double relative_error(const FiveVector& a, const FiveVector& b) {
   return std::sqrt(sum / norm2(b));
 }
 
-/// gamma5 = diag(1, 1, -1, -1)
+/// Returns the part of one chirality, with gamma5 = diag(1, 1, -1, -1).
 SpinorVector chiral_part(const SpinorVector& psi, int sign) {
   SpinorVector part = zero_spinors(int64_t(psi.size()));
   const int first = sign > 0 ? 0 : 2;
@@ -51,7 +51,7 @@ FiveVector DomainWallOperator::zero() const {
   return FiveVector(size_t(parameters_.Ls), zero_spinors(wilson_.links().volume()));
 }
 
-/// L psi; L^dagger psi has s + 1 and s - 1 exchanged.
+/// Returns L psi; L^dagger psi has s + 1 and s - 1 exchanged.
 FiveVector DomainWallOperator::shifted(const FiveVector& psi, bool is_dagger) const {
   const size_t Ls = psi.size();
   FiveVector out = zero();

@@ -8,12 +8,13 @@
 namespace trellis::reference {
 
 struct DomainWallParameters {
-  double mass = 0;  ///< m_f
+  double mass = 0;  ///< it is m_f
   double M5 = 1.8;
-  double nu = 1, xi0 = 1;  ///< anisotropy of D_W
+  double nu = 1, xi0 = 1;  ///< it is the anisotropy of D_W
   int Ls = 8;
   double b5 = 1, c5 = 0;
-  std::vector<std::complex<double>> b5_of_slice, c5_of_slice;  ///< in place of b5 and c5 where not empty
+  std::vector<std::complex<double>> b5_of_slice, c5_of_slice;  ///< they take the place of b5 and c5 where
+                                                               ///< they are not empty
   BoundaryPhases boundary = antiperiodic_in_time;
 
   std::complex<double> b(size_t s) const { return b5_of_slice.empty() ? b5 : b5_of_slice[s]; }
@@ -27,7 +28,7 @@ std::complex<double> dot(const FiveVector& a, const FiveVector& b);
 double norm2(const FiveVector& a);
 /// Returns |a - b| / |b|.
 double relative_error(const FiveVector& a, const FiveVector& b);
-/// P_+ psi (sign = 1) or P_- psi (sign = -1)
+/// Returns P_+ psi (sign = 1) or P_- psi (sign = -1).
 SpinorVector chiral_part(const SpinorVector& psi, int sign);
 
 class DomainWallOperator {
@@ -52,11 +53,11 @@ class DomainWallOperator {
 FiveVector solve(const DomainWallOperator& D, const FiveVector& b, double tolerance = 1e-13,
                  int max_iterations = 10000);
 
-/// D_- [P_+ b at s = 0, P_- b at s = Ls - 1]
+/// Returns D_- [P_+ b at s = 0, P_- b at s = Ls - 1].
 FiveVector domain_wall_source(const DomainWallOperator& D, const SpinorVector& b);
-/// q = P_- psi_0 + P_+ psi_{Ls-1}
+/// Returns q = P_- psi_0 + P_+ psi_{Ls-1}.
 SpinorVector wall_quark(const FiveVector& psi);
-/// q_mid = P_- psi_{Ls/2} + P_+ psi_{Ls/2-1}
+/// Returns q_mid = P_- psi_{Ls/2} + P_+ psi_{Ls/2-1}.
 SpinorVector midpoint_quark(const FiveVector& psi);
 
 struct DomainWallPropagators {

@@ -3,7 +3,7 @@
 namespace trellis::reference {
 
 namespace {
-/// D_pq psi for psi on parity q; the result lives on the other parity, since H changes it.
+/// Returns D_pq psi for psi on parity q; the result lives on the other parity, since H changes it.
 SpinorVector off_diagonal(const WilsonOperator& D, const SpinorVector& psi, bool is_dagger) {
   SpinorVector out = zero_spinors(int64_t(psi.size()));
   add_scaled(out, -0.5, D.hop(psi, is_dagger));

@@ -16,7 +16,7 @@ Gauge fat_links(const Gauge& U, const FatWeights& weights);
 /// Returns U_mu(x) U_mu(x+mu) U_mu(x+2mu).
 Gauge long_links(const Gauge& U);
 
-/// V (V^dagger V)^(-1/2) of each link, by Newton's iteration V <- (V + V^-dagger) / 2.
+/// Returns V (V^dagger V)^(-1/2) of each link, by Newton's iteration V <- (V + V^-dagger) / 2.
 Gauge projected_to_u3(const Gauge& V);
 
 }  // namespace trellis::reference

@@ -1,5 +1,5 @@
 #pragma once
-/// The gradient flow and what is measured on it (doc/conventions.md, Smearing and flow).
+/// This file has the gradient flow and what is measured on it (doc/conventions.md, Smearing and flow).
 #include "reference/gauge.hpp"
 
 namespace trellis::reference {
@@ -9,14 +9,15 @@ namespace trellis::reference {
 /// Z_i = epsilon TA(staples(V_i) V_i^dagger), for the Wilson flow.
 Gauge wilson_flow_step(const Gauge& V, double epsilon);
 
-/// E = - sum_{mu<nu} <tr F^2> from the clover F, its trace removed unless keep_trace.
+/// Returns E = - sum_{mu<nu} <tr F^2> from the clover F, its trace removed unless keep_trace.
 double energy_density_clover(const Gauge& U, bool keep_trace = false);
-/// E = 2 sum_{mu<nu} <Re tr(1 - P)> = 36 (1 - plaquette).
+/// Returns E = 2 sum_{mu<nu} <Re tr(1 - P)> = 36 (1 - plaquette).
 double energy_density_plaquette(const Gauge& U);
 
 enum class ChargeDefinition { plaquette, clover, improved };
-/// Q = -(1/32 pi^2) sum eps_munurhosigma tr F_munu F_rhosigma, eps_xyzt = +1, F anti-hermitian and traceless.
-/// improved: 5/3 Q_clover - 1/6 Q_rectangle.
+/// Returns Q = -(1/32 pi^2) sum eps_munurhosigma tr F_munu F_rhosigma with eps_xyzt = +1 and F anti-hermitian
+/// and traceless.
+/// The improved definition is 5/3 Q_clover - 1/6 Q_rectangle.
 double topological_charge(const Gauge& U, ChargeDefinition definition);
 
 }  // namespace trellis::reference

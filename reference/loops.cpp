@@ -6,7 +6,7 @@
 namespace trellis::reference {
 
 namespace {
-/// The 2x1 loop that is long in mu.
+/// Returns the 2x1 loop that is long in mu.
 ColorMatrix<double> rectangle_loop(const Gauge& U, int64_t site, int mu, int nu) {
   return path(U, site, {forward(mu), forward(mu), forward(nu), backward(mu), backward(mu), backward(nu)});
 }
@@ -100,13 +100,14 @@ std::vector<ColorMatrix<double>> gauge_force(const Gauge& U, double beta, double
     for (int mu = 0; mu < Nd; ++mu) {
       ColorMatrix<double> plaquettes = zero_matrix<double>(), rectangles = zero_matrix<double>();
       const int m = forward(mu), back = backward(mu);
-      for (int n = 0; n < 2 * Nd; ++n) {  // n: a step in another direction, either way
+      for (int n = 0; n < 2 * Nd; ++n) {  // n is a step in another direction, either way
         if (direction(n) == mu) continue;
         const int r = reversed(n);
         plaquettes = plaquettes + path(U, x, {m, n, back, r});
-        rectangles = rectangles + path(U, x, {m, m, n, back, back, r})  // long in mu, U_mu(x) first
-                     + path(U, x, {m, n, back, back, r, m})             // long in mu, U_mu(x) last
-                     + path(U, x, {m, n, n, back, r, r});               // long in the other direction
+        // it is long in mu, with U_mu(x) first
+        rectangles = rectangles + path(U, x, {m, m, n, back, back, r}) +
+                     path(U, x, {m, n, back, back, r, m})  // it is long in mu, with U_mu(x) last
+                     + path(U, x, {m, n, n, back, r, r});  // it is long in the other direction
       }
       force[size_t(4 * x + mu)] = (beta / 6) * traceless_antihermitian(c0 * plaquettes + c1 * rectangles);
     }

@@ -6,7 +6,7 @@
 
 namespace trellis::reference {
 
-/// They are means of Re tr P / 3 over sites and planes; 1 on the unit field.
+/// They are means of Re tr P / 3 over sites and planes, which are 1 on the unit field.
 struct PlaquetteMeans {
   double all, spatial, temporal;
 };
@@ -22,12 +22,13 @@ std::complex<double> polyakov_loop(const Gauge& U, int mu = 3);
 /// Returns the largest of |(U U^dagger - 1)_ij| and |det U - 1| over all links.
 double unitarity_violation(const Gauge& U);
 
-/// S = beta sum_x [ c0 sum_{mu<nu} (1 - Re tr P_munu / 3) + c1 sum_{mu!=nu} (1 - Re tr R_munu / 3) ], c0 = 1
-/// - 8 c1.
+/// Returns S = beta sum_x [ c0 sum_{mu<nu} (1 - Re tr P_munu / 3) + c1 sum_{mu!=nu} (1 - Re tr R_munu / 3) ]
+/// with c0 = 1 - 8 c1.
 double gauge_action(const Gauge& U, double beta, double c1);
 
-/// F_mu(x) = sum_a T_a d/dt S(exp(t T_a) U_mu(x)) = (beta/6) TA[ c0 sum of the 6 plaquettes that begin with
-/// U_mu(x) + c1 sum of the 18 rectangles that begin with it ]; [4 site + mu], tr T_a T_b = -delta_ab / 2.
+/// Returns F_mu(x) = sum_a T_a d/dt S(exp(t T_a) U_mu(x)) = (beta/6) TA[ c0 sum of the 6 plaquettes that
+/// begin with U_mu(x) + c1 sum of the 18 rectangles that begin with it ]; the index is [4 site + mu], and tr
+/// T_a T_b = -delta_ab / 2.
 std::vector<ColorMatrix<double>> gauge_force(const Gauge& U, double beta, double c1);
 
 }  // namespace trellis::reference

@@ -17,15 +17,16 @@ std::vector<std::complex<double>> meson(const Propagator& quark, const Propagato
                                         const std::array<int, 3>& n, const Coord& source_at) {
   const Coord& L = quark.extents;
   const GammaMatrix gamma5 = gamma_product(15);
-  // - tr[ G1 S G2 S'^dagger ], G1 = gamma5 Gamma_sink, G2 = gamma_t Gamma_source^dagger gamma_t gamma5
+  // The sum is - tr[ G1 S G2 S'^dagger ] with G1 = gamma5 Gamma_sink, G2 = gamma_t Gamma_source^dagger
+  // gamma_t gamma5.
   const GammaMatrix G1 = gamma5 * sink;
   const GammaMatrix G2 = gamma_mu(3) * adjoint(source) * gamma_mu(3) * gamma5;
   std::vector<std::complex<double>> C(size_t(L[3]), 0.0);
   for (int64_t site = 0; site < product(L); ++site) {
     const Coord x = site_coord(site, L);
     std::complex<double> trace = 0;
-    for (int i = 0; i < Ns; ++i)      // i: row of G1, and sink spin of S'
-      for (int j = 0; j < Ns; ++j) {  // j: row of G2; its column is the source spin of S'
+    for (int i = 0; i < Ns; ++i)      // i is the row of G1, and the sink spin of S'
+      for (int j = 0; j < Ns; ++j) {  // j is the row of G2; its column is the source spin of S'
         const std::complex<double> phase = G1.phase[size_t(i)] * G2.phase[size_t(j)];
         for (int a = 0; a < Nc; ++a)
           for (int b = 0; b < Nc; ++b)

@@ -4,7 +4,7 @@
 
 namespace trellis::reference {
 
-/// C(t) = sum_x exp(-i p.(x - x_src)) < O(x, t + t_src) O'^dagger(x_src, t_src) >, p = 2 pi n / L,
+/// Returns C(t) = sum_x exp(-i p.(x - x_src)) < O(x, t + t_src) O'^dagger(x_src, t_src) >, p = 2 pi n / L,
 /// O = antiquark-bar Gamma_sink quark, O' the same with Gamma_source:
 ///   C = - tr[ Gamma_sink S_quark(x, 0) Gamma' S_antiquark(0, x) ],  Gamma' = gamma_t Gamma_source^dagger
 ///   gamma_t, S(0, x) = gamma5 S(x, 0)^dagger gamma5 (for a twisted mass the caller passes the propagator of

@@ -8,7 +8,7 @@
 namespace trellis::reference {
 
 namespace {
-/// The two three-step walks x -> x+mu through x+nu and x-nu.
+/// Returns the sum of the two three-step walks x -> x+mu through x+nu and x-nu.
 ColorMatrix<double> staples_in_plane(const Gauge& U, int64_t x, int mu, int nu) {
   return path(U, x, {forward(nu), forward(mu), backward(nu)}) +
          path(U, x, {backward(nu), forward(mu), forward(nu)});
@@ -63,8 +63,9 @@ Gauge ape_smeared(const Gauge& U, double alpha, int levels, bool is_spatial_only
   return old;
 }
 
-/// Within rows k, l: the SU(2) matrix g that maximises Re tr(g W A^dagger) has the quaternion of the 2x2
-/// block of (W A^dagger)^dagger. Sweeps over the three subgroups until the trace no longer grows.
+/// Maximises the trace within rows k, l: the SU(2) matrix g that maximises Re tr(g W A^dagger) has the
+/// quaternion of the 2x2 block of (W A^dagger)^dagger. It sweeps over the three subgroups until the trace no
+/// longer grows.
 ColorMatrix<double> nearest_su3(const ColorMatrix<double>& A) {
   ColorMatrix<double> W = identity_matrix<double>();
   for (int sweep = 0; sweep < 10000; ++sweep) {

@@ -12,12 +12,13 @@ StoutWeights isotropic_stout(double rho);
 /// Smears spatial links alone, by their spatial staples.
 StoutWeights spatial_stout(double rho);
 
-/// U'_mu(x) = exp(TA(Omega)) U_mu(x), Omega = sum_nu rho_munu (staples in the plane) U_mu(x)^dagger
-/// (Morningstar and Peardon 2004), all links from the old field, `levels` times.
+/// Returns U'_mu(x) = exp(TA(Omega)) U_mu(x), Omega = sum_nu rho_munu (staples in the plane) U_mu(x)^dagger
+/// (Morningstar and Peardon 2004), with all links from the old field, `levels` times.
 Gauge stout_smeared(const Gauge& U, const StoutWeights& rho, int levels = 1);
 
-/// U'_mu(x) = P[ (1 - alpha) U_mu(x) + (alpha / n) sum of the n staples ], `levels` times. Spatial only:
-/// spatial links from their n = 4 spatial staples; else all links and n = 6. P: the nearest SU(3) matrix.
+/// Returns U'_mu(x) = P[ (1 - alpha) U_mu(x) + (alpha / n) sum of the n staples ], `levels` times. With
+/// is_spatial_only it takes spatial links from their n = 4 spatial staples; else all links and n = 6. P is
+/// the nearest SU(3) matrix.
 Gauge ape_smeared(const Gauge& U, double alpha, int levels, bool is_spatial_only);
 
 /// Returns the SU(3) matrix W with the largest Re tr(W A^dagger), by SU(2) rotations of rows until nothing

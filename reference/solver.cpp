@@ -12,8 +12,8 @@ Solution solve(const SpinorOperator& M, const SpinorOperator& M_dagger, const Sp
   result.x = zero_spinors(int64_t(b.size()));
   const double b2 = norm2(b);
   if (b2 == 0) return result;
-  SpinorVector residual = b;            // b - M x, updated along
-  SpinorVector s = M_dagger(residual);  // residual of the normal equations
+  SpinorVector residual = b;            // it is b - M x, updated along
+  SpinorVector s = M_dagger(residual);  // it is the residual of the normal equations
   SpinorVector p = s;
   double s2 = norm2(s);
   while (norm2(residual) > tolerance * tolerance * b2) {

@@ -9,7 +9,7 @@ namespace trellis::reference {
 struct Solution {
   SpinorVector x;
   int iterations = 0;
-  double relative_residual = 0;  ///< |b - M x| / |b|, recomputed at the end
+  double relative_residual = 0;  ///< it is |b - M x| / |b|, recomputed at the end
 };
 
 /// Solves M x = b by CG on M^dagger M x = M^dagger b until |b - M x| <= tolerance |b|.
@@ -17,7 +17,7 @@ struct Solution {
 Solution solve(const SpinorOperator& M, const SpinorOperator& M_dagger, const SpinorVector& b,
                double tolerance, int max_iterations = 5000);
 
-/// S(x; column) of twelve sources, column = 3 source spin + source colour.
+/// It has S(x; column) of twelve sources, column = 3 source spin + source colour.
 struct Propagator {
   Coord extents;
   std::array<SpinorVector, 12> columns;

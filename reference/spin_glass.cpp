@@ -29,8 +29,8 @@ void for_each_site_of_sample(const SpinGlass& glass, int sample, const F& f) {
   for (int64_t site = sample * sites; site < (sample + 1) * sites; ++site) f(site);
 }
 
-/// The cosine of the angle to h, whose density is exp(k c) on [-1, 1]: c = 1 + log(r + (1 - r) exp(-2 k)) /
-/// k, or its series for a small k.
+/// Draws the cosine of the angle to h, whose density is exp(k c) on [-1, 1]: c = 1 + log(r + (1 - r) exp(-2
+/// k)) / k, or its series for a small k.
 double draw_cosine(double k, double r) {
   if (k < 1e-5) return 2 * r - 1 + 2 * k * r * (1 - r);
   return std::min(1.0, std::max(-1.0, 1 + std::log(r + (1 - r) * std::exp(-2 * k)) / k));

@@ -13,7 +13,7 @@ namespace trellis::reference {
 /// There is one spinor a site, in lexicographic order, x fastest.
 using SpinorVector = std::vector<Spinor<double>>;
 
-/// A linear operator: out = M in.
+/// It is a linear operator: out = M in.
 using SpinorOperator = std::function<SpinorVector(const SpinorVector&)>;
 
 inline Complex<double> to_complex(std::complex<double> z) { return {z.real(), z.imag()}; }
@@ -24,10 +24,10 @@ Spinor<double> operator+(const Spinor<double>& a, const Spinor<double>& b);
 Spinor<double> operator-(const Spinor<double>& a, const Spinor<double>& b);
 Spinor<double> operator*(Complex<double> s, const Spinor<double>& a);
 Spinor<double> operator*(const ColorMatrix<double>& U, const Spinor<double>& a);
-/// (Gamma psi)_row = phase[row] psi_{column[row]}
+/// Returns Gamma psi: (Gamma psi)_row = phase[row] psi_{column[row]}.
 Spinor<double> operator*(const GammaMatrix& gamma, const Spinor<double>& a);
 
-/// y += a x
+/// Computes y += a x.
 void add_scaled(SpinorVector& y, std::complex<double> a, const SpinorVector& x);
 SpinorVector difference(const SpinorVector& a, const SpinorVector& b);
 SpinorVector multiply(const GammaMatrix& gamma, const SpinorVector& a);

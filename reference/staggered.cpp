@@ -10,14 +10,15 @@ namespace trellis::reference {
 namespace {
 constexpr double pi = std::numbers::pi;
 
-/// eta_x = 1, eta_y = (-1)^x, eta_z = (-1)^(x+y), eta_t = (-1)^(x+y+z)
+/// Returns eta_x = 1, eta_y = (-1)^x, eta_z = (-1)^(x+y), eta_t = (-1)^(x+y+z).
 double staggered_phase(const Coord& x, int mu) {
   int sum = 0;
   for (int nu = 0; nu < mu; ++nu) sum += x[nu];
   return sum % 2 == 0 ? 0.0 : pi;
 }
 
-/// theta_b(x) += 2 pi k x_a / (L_a L_b); theta_a(x) -= 2 pi k x_b / L_b on the links with x_a = L_a - 1.
+/// Returns the phase of a flux: theta_b(x) += 2 pi k x_a / (L_a L_b); theta_a(x) -= 2 pi k x_b / L_b on the
+/// links with x_a = L_a - 1.
 double flux_phase(const Coord& x, int mu, int a, int b, int k, const Coord& L) {
   if (mu == b) return 2 * pi * k * x[a] / (double(L[a]) * L[b]);
   if (mu == a && x[a] == L[a] - 1) return -2 * pi * k * x[b] / L[b];

@@ -56,9 +56,9 @@ std::vector<ChiralBlocks> clover_blocks(const Gauge& U, const WilsonParameters& 
     for (int mu = 0; mu < Nd; ++mu)
       for (int nu = mu + 1; nu < Nd; ++nu) {
         const ColorMatrix<double> F = clover_field_strength(U, x, mu, nu);
-        const GammaMatrix sigma = i1 * (gamma_mu(mu) * gamma_mu(nu));  // (i/2) [gamma_mu, gamma_nu]
+        const GammaMatrix sigma = i1 * (gamma_mu(mu) * gamma_mu(nu));  // it is (i/2) [gamma_mu, gamma_nu]
         for (int row = 0; row < Ns; ++row) {
-          const int column = sigma.column[row];  // sigma commutes with gamma5: the same chirality
+          const int column = sigma.column[row];  // sigma commutes with gamma5: the chirality is the same
           const std::complex<double> factor = plane_coefficient(p, nu) * 0.5 * i1 * sigma.phase[row];
           for (int a = 0; a < Nc; ++a)
             for (int b = 0; b < Nc; ++b)

@@ -1,5 +1,5 @@
 #pragma once
-/// Wilson fermions with all options of the product: boundary phases, anisotropy, clover term, twisted mass.
+/// Wilson fermions have all options of the product: boundary phases, anisotropy, clover term, twisted mass.
 ///
 ///   D = (m + 1 + 3 nu/xi0) - (1/2) H + sum_{mu<nu} c_munu (i/2) sigma_munu F_munu + i mu_tm gamma5
 ///   H psi(x) = sum_mu a_mu [ (1 - gamma_mu) z_mu(x) U_mu(x) psi(x+mu)
@@ -23,9 +23,9 @@ inline const BoundaryPhases antiperiodic_in_time{1.0, 1.0, 1.0, -1.0};
 struct WilsonParameters {
   double mass = 0;
   BoundaryPhases boundary = antiperiodic_in_time;
-  double c_r = 0, c_t = 0;  ///< clover coefficients of spatial and temporal planes
-  double nu = 1, xi0 = 1;   ///< anisotropy
-  double twisted_mass = 0;  ///< mu_tm
+  double c_r = 0, c_t = 0;  ///< they are the clover coefficients of spatial and temporal planes
+  double nu = 1, xi0 = 1;   ///< it is the anisotropy
+  double twisted_mass = 0;  ///< it is mu_tm
 };
 
 /// Returns the isotropic operator with a clover term.
@@ -37,17 +37,18 @@ inline double mass_of_kappa(double kappa) { return 1 / (2 * kappa) - 4; }
 SpinorVector wilson_hop(const Gauge& U, const WilsonParameters& parameters, const SpinorVector& psi,
                         bool is_dagger = false);
 
-/// A 6x6 complex matrix that acts on one chirality of a site's spinor: index 3 spin + colour, spin = 0, 1.
+/// It is a 6x6 complex matrix that acts on one chirality of a site's spinor: index 3 spin + colour, spin = 0,
+/// 1.
 using ChiralBlock = std::array<std::array<std::complex<double>, 6>, 6>;
-/// The two blocks of a site: spins 0, 1 (gamma5 = 1) and spins 2, 3 (gamma5 = -1).
+/// These are the two blocks of a site: spins 0, 1 (gamma5 = 1) and spins 2, 3 (gamma5 = -1).
 using ChiralBlocks = std::array<ChiralBlock, 2>;
 
 /// Returns the clover term sum_{mu<nu} c_munu (i/2) sigma_munu F_munu of every site (hermitian).
 std::vector<ChiralBlocks> clover_blocks(const Gauge& U, const WilsonParameters& parameters);
 
-/// out = block-diagonal matrix times psi.
+/// Multiplies psi by the block-diagonal matrix.
 Spinor<double> multiply(const ChiralBlocks& blocks, const Spinor<double>& psi);
-/// The inverse, by Gaussian elimination with pivots. Throws NumericError for a singular block.
+/// Returns the inverse, by Gaussian elimination with pivots. Throws NumericError for a singular block.
 ChiralBlocks inverse(const ChiralBlocks& blocks);
 
 class WilsonOperator {
@@ -58,7 +59,7 @@ class WilsonOperator {
   SpinorVector apply_dagger(const SpinorVector& psi) const;  ///< D^dagger psi
   SpinorVector hop(const SpinorVector& psi, bool is_dagger = false) const;
 
-  /// All that is diagonal in the sites: mass, Wilson term, clover, twisted mass.
+  /// Returns all that is diagonal in the sites: mass, Wilson term, clover, twisted mass.
   SpinorVector diagonal(const SpinorVector& psi, bool is_dagger = false) const;
   SpinorVector diagonal_inverse(const SpinorVector& psi, bool is_dagger = false) const;
   ChiralBlocks diagonal_blocks(int64_t site, bool is_dagger = false) const;

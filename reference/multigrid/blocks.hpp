@@ -15,14 +15,14 @@ class Blocks {
   const Coord& block() const { return block_; }
   const Coord& grid() const {
     return grid_;
-  }  ///< blocks in each direction: the extents of the coarse lattice
+  }  ///< these are the blocks in each direction: the extents of the coarse lattice
   int64_t count() const { return product(grid_); }
   /// The index of a site's block is the lexicographic index of the block's coordinates, site / block.
   int64_t block_of(int64_t site) const { return block_of_[size_t(site)]; }
-  /// The parity of the block's coordinates: red = 0, black = 1.
+  /// Returns the parity of the block's coordinates: red = 0, black = 1.
   int colour(int64_t block) const { return site_parity(site_coord(block, grid_)); }
   const std::vector<int64_t>& sites(int64_t block) const { return sites_[size_t(block)]; }
-  /// True when a step leads into another block. Where one block spans a direction no step leaves it.
+  /// Returns true when a step leads into another block. Where one block spans a direction no step leaves it.
   bool leaves(int64_t site, int step) const;
 
  private:

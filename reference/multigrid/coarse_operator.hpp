@@ -7,12 +7,12 @@
 
 namespace trellis::reference {
 
-/// P: test vectors, cut into aggregates and chiralities and made orthonormal in each. The site X of the next
-/// level is the aggregate of that index. Its component k belongs to vector k with chirality +1, component
-/// n + k to vector k with chirality -1.
+/// P has test vectors, cut into aggregates and chiralities and made orthonormal in each. The site X of the
+/// next level is the aggregate of that index. Its component k belongs to vector k with chirality +1,
+/// component n + k to vector k with chirality -1.
 class Prolongator {
  public:
-  /// Gram-Schmidt in the order of the vectors, twice, with positive norms.
+  /// Does Gram-Schmidt in the order of the vectors, twice, with positive norms.
   /// @pre there is a vector, and at most as many as an aggregate has components of one chirality; all have
   /// `components` numbers on each site of the lattice. Throws NumericError where a vector depends on those
   /// before it.
@@ -21,7 +21,8 @@ class Prolongator {
   const Blocks& aggregates() const { return aggregates_; }
   int vectors() const { return int(columns_.size()); }  ///< n
   int fine_components() const { return components_; }
-  /// The orthonormal vectors: column (X, k) of P is vector k on the sites of X, with chirality +1 alone.
+  /// Returns the orthonormal vectors: column (X, k) of P is vector k on the sites of X, with chirality +1
+  /// alone.
   const std::vector<LevelVector>& columns() const { return columns_; }
 
   LevelVector prolong(const LevelVector& coarse) const;  ///< P v
@@ -36,7 +37,8 @@ class Prolongator {
   std::vector<LevelVector> columns_;
 };
 
-/// D_c, stored as A(X) and F_mu(X). B_mu(X) = gamma5 F_mu(X-mu)^dagger gamma5, for hops are gamma5-hermitian.
+/// It is D_c, stored as A(X) and F_mu(X). B_mu(X) = gamma5 F_mu(X-mu)^dagger gamma5, for hops are
+/// gamma5-hermitian.
 class CoarseOperator final : public LevelOperator {
  public:
   CoarseOperator(const LevelOperator& D, const Prolongator& P);
@@ -49,8 +51,8 @@ class CoarseOperator final : public LevelOperator {
   void add_leg(Complex<double>* out, int64_t X, int step, const Complex<double>* in) const override;
   void add_even_chirality(Complex<double>* out, int64_t X, const Complex<double>* in) const override;
 
-  /// The coarse operator of D + mass + i mu gamma5 + i rho E: exact, since P^dagger P = 1 and gamma5 P = P
-  /// gamma5.
+  /// Returns the coarse operator of D + mass + i mu gamma5 + i rho E, which is exact, since P^dagger P = 1
+  /// and gamma5 P = P gamma5.
   CoarseOperator shifted(double mass, double twisted_mass, double even_twisted_mass = 0) const;
 
  private:

@@ -16,7 +16,7 @@ GcrSolution flexible_gcr(const LevelMap& D, const LevelVector& b, double toleran
   const double b_norm = std::sqrt(norm2(b));
   if (b_norm == 0) return result;
   LevelVector r = b;
-  std::vector<LevelVector> directions, images;  // z and w, |w| = 1
+  std::vector<LevelVector> directions, images;  // they are z and w with |w| = 1
   while (int(result.residuals.size()) < max_iterations) {
     LevelVector z = K ? K(r) : r, w = D(z);
     for (size_t k = 0; k < images.size(); ++k) {

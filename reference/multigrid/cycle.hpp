@@ -1,6 +1,7 @@
 #pragma once
-/// Solvers of a level, the two-grid cycle and its adaptive set-up (doc/operators/multigrid.md). A coarse
-/// solver may itself use a two-grid cycle of the coarse operator: then there are three levels (K-cycle).
+/// This file has solvers of a level, the two-grid cycle and its adaptive set-up (doc/operators/multigrid.md).
+/// A coarse solver may itself use a two-grid cycle of the coarse operator: then there are three levels
+/// (K-cycle).
 #include <functional>
 #include <memory>
 
@@ -9,18 +10,18 @@
 
 namespace trellis::reference {
 
-/// x = M b; M need not be linear.
+/// It maps x = M b; M need not be linear.
 using LevelMap = std::function<LevelVector(const LevelVector&)>;
 
-/// x = D^-1 b by a dense LU decomposition.
+/// Solves x = D^-1 b by a dense LU decomposition.
 LevelMap exact_solver(const LevelOperator& D);
 
 struct GcrSolution {
   LevelVector x;
-  std::vector<double> residuals;  ///< recursive |r| / |b| after each iteration
+  std::vector<double> residuals;  ///< they are the recursive |r| / |b| after each iteration
 };
 
-/// Flexible GCR without restarts, from x = 0:
+/// Does flexible GCR without restarts, from x = 0:
 ///
 ///   z = K(r),  w = D z made orthogonal to the earlier w (z changes along),  alpha = <w, r> / <w, w>,
 ///   x += alpha z,  r -= alpha w
@@ -29,7 +30,7 @@ struct GcrSolution {
 GcrSolution flexible_gcr(const LevelMap& D, const LevelVector& b, double tolerance, int max_iterations,
                          const LevelMap& K = {});
 
-/// The symmetric even-odd form of a level, S = 1 - A_ee^-1 D_eo A_oo^-1 D_oe. Vectors have all sites.
+/// It is the symmetric even-odd form of a level, S = 1 - A_ee^-1 D_eo A_oo^-1 D_oe. Vectors have all sites.
 class LevelSchur {
  public:
   /// @pre all extents of the level are even. Throws NumericError where A is singular on a site.
@@ -47,17 +48,17 @@ class LevelSchur {
   std::vector<Matrix> inverse_;
 };
 
-/// Changes x towards the solution of D x = b.
+/// It changes x towards the solution of D x = b.
 using Smoother = std::function<void(LevelVector& x, const LevelVector& b)>;
 Smoother schwarz_smoother(std::shared_ptr<const Schwarz> schwarz, int cycles);
 
-/// Makes the solver of a coarse operator, which the cycle calls.
+/// It makes the solver of a coarse operator, which the cycle calls.
 using CoarseSolver = std::function<LevelMap(std::shared_ptr<const CoarseOperator>)>;
 CoarseSolver exact_coarse_solver();
 /// Solves by GCR on the even-odd form of D_c to a relative residual.
 CoarseSolver gcr_coarse_solver(double tolerance, int max_iterations);
 
-/// K(r): x = P x_c with D_c x_c ~ P^dagger r, then the smoother on D x = r from that x.
+/// It is the cycle K(r): x = P x_c with D_c x_c ~ P^dagger r, then the smoother on D x = r from that x.
 class TwoGrid {
  public:
   TwoGrid(LevelOperatorPtr D, const Coord& aggregate, std::vector<LevelVector> test_vectors,
@@ -70,8 +71,8 @@ class TwoGrid {
   const CoarseOperator& coarse() const { return *coarse_; }
   const std::vector<LevelVector>& test_vectors() const { return test_vectors_; }
 
-  /// One sweep of the set-up: the test vectors are made orthonormal as fields, each goes through the present
-  /// cycle and is normalised; P and D_c are those of the new vectors.
+  /// Makes one sweep of the set-up: the test vectors are made orthonormal as fields, each goes through the
+  /// present cycle and is normalised; P and D_c are those of the new vectors.
   TwoGrid after_sweep() const;
 
  private:
@@ -84,7 +85,8 @@ class TwoGrid {
   LevelMap solve_coarse_;
 };
 
-/// The first test vectors: three passes v <- (x of D x = v after 1, 2, 3 cycles from 0), then normalised.
+/// Returns the first test vectors: three passes v <- (x of D x = v after 1, 2, 3 cycles from 0) make them,
+/// and they are normalised.
 std::vector<LevelVector> initial_test_vectors(const Schwarz& schwarz, std::vector<LevelVector> random);
 
 }  // namespace trellis::reference

@@ -75,7 +75,7 @@ LevelVector LevelOperator::apply(const LevelVector& v) const {
 }
 
 namespace {
-/// The matrix of `add(out, in)`, which adds to `out`, column by column.
+/// Returns the matrix of `add(out, in)`, which adds to `out`, column by column.
 template <class Add>
 Matrix site_matrix(int components, const Add& add) {
   Matrix M(components, components);
@@ -157,8 +157,8 @@ void WilsonLevel::add_self(Complex<double>* out, int64_t x, const Complex<double
   multiply_add(out + 6, self_[size_t(2 * x + 1)], in + 6);
 }
 
-/// gamma_mu exchanges the chiralities, is hermitian and squares to 1. Rows r = 0, 1 of (1 -+ gamma_mu) psi
-/// are h_r = psi_r -+ phase_r psi_{column_r}, and row column_r is -+ conj(phase_r) h_r.
+/// Adds one leg: gamma_mu exchanges the chiralities, is hermitian and squares to 1. Rows r = 0, 1 of (1 -+
+/// gamma_mu) psi are h_r = psi_r -+ phase_r psi_{column_r}, and row column_r is -+ conj(phase_r) h_r.
 void WilsonLevel::add_leg(Complex<double>* out, int64_t x, int step, const Complex<double>* in) const {
   static const std::array<GammaMatrix, Nd> gammas{gamma_mu(0), gamma_mu(1), gamma_mu(2), gamma_mu(3)};
   const int mu = direction(step);

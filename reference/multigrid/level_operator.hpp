@@ -1,5 +1,6 @@
 #pragma once
-/// Vectors and operators of a multigrid level, the finest one included (doc/operators/multigrid.md):
+/// This file has vectors and operators of a multigrid level, the finest one included
+/// (doc/operators/multigrid.md):
 ///
 ///   (D v)(x) = A(x) v(x) + sum_mu [ F_mu(x) v(x+mu) + B_mu(x) v(x-mu) ]
 ///
@@ -19,7 +20,7 @@ using LevelVector = std::vector<Complex<double>>;
 LevelVector to_level(const SpinorVector& v);
 SpinorVector to_spinors(const LevelVector& v);
 
-/// y += a x
+/// Computes y += a x.
 void add_scaled(LevelVector& y, std::complex<double> a, const LevelVector& x);
 LevelVector scaled(std::complex<double> a, const LevelVector& x);
 LevelVector difference(const LevelVector& a, const LevelVector& b);
@@ -43,12 +44,12 @@ class LevelOperator {
   size_t size() const { return size_t(volume()) * size_t(components_); }
   int64_t neighbour_of(int64_t x, int step) const { return neighbours_[size_t(8 * x + step)]; }
 
-  /// out += A(x) in. `out` and `in` are the components of a site here and below.
+  /// Computes out += A(x) in. `out` and `in` are the components of a site here and below.
   virtual void add_self(Complex<double>* out, int64_t x, const Complex<double>* in) const = 0;
-  /// out += F_mu(x) in for the step forward(mu), B_mu(x) in for backward(mu).
+  /// Computes out += F_mu(x) in for the step forward(mu), and B_mu(x) in for backward(mu).
   virtual void add_leg(Complex<double>* out, int64_t x, int step, const Complex<double>* in) const = 0;
-  /// out += E(x) in, where E is gamma5 on the even sites of the finest level: i rho E is a twisted mass
-  /// there.
+  /// Computes out += E(x) in, where E is gamma5 on the even sites of the finest level: i rho E is a twisted
+  /// mass there.
   virtual void add_even_chirality(Complex<double>* out, int64_t x, const Complex<double>* in) const = 0;
 
   /// Returns D v.
@@ -56,7 +57,7 @@ class LevelOperator {
   Matrix self_matrix(int64_t x) const;           ///< A(x)
   Matrix self_inverse(int64_t x) const;          ///< A(x)^-1. Throws NumericError where A(x) is singular.
   Matrix leg_matrix(int64_t x, int step) const;  ///< F_mu(x) or B_mu(x)
-  /// All of D. Where two steps lead to the same neighbour, the matrix has the sum of both.
+  /// Returns all of D. Where two steps lead to the same neighbour, the matrix has the sum of both.
   Matrix dense() const;
 
  protected:
@@ -65,7 +66,7 @@ class LevelOperator {
  private:
   Coord extents_;
   int components_;
-  std::vector<int64_t> neighbours_;  // [8 site + step]
+  std::vector<int64_t> neighbours_;  // the index is [8 site + step]
 };
 
 using LevelOperatorPtr = std::shared_ptr<const LevelOperator>;
@@ -80,8 +81,8 @@ class WilsonLevel final : public LevelOperator {
   void add_even_chirality(Complex<double>* out, int64_t x, const Complex<double>* in) const override;
 
  private:
-  std::vector<ColorMatrix<double>> links_;  // -a_mu z_mu(x) U_mu(x) / 2, [4 site + mu]
-  std::vector<Matrix> self_;                // two chiral blocks a site, 6x6
+  std::vector<ColorMatrix<double>> links_;  // they are -a_mu z_mu(x) U_mu(x) / 2, [4 site + mu]
+  std::vector<Matrix> self_;                // a site has two chiral blocks, 6x6
 };
 
 /// Returns v on the sites of one parity, and zero elsewhere.

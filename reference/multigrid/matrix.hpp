@@ -12,7 +12,7 @@ struct Matrix {
   std::vector<Complex<double>> entries;
 
   Matrix() = default;
-  Matrix(int rows, int columns);  ///< zeros
+  Matrix(int rows, int columns);  ///< it makes zeros
   Complex<double>& operator()(int row, int column) { return entries[index(row, column)]; }
   const Complex<double>& operator()(int row, int column) const { return entries[index(row, column)]; }
 
@@ -20,12 +20,12 @@ struct Matrix {
   size_t index(int row, int column) const { return size_t(row) * size_t(columns) + size_t(column); }
 };
 
-/// out += A in
+/// Computes out += A in.
 void multiply_add(Complex<double>* out, const Matrix& A, const Complex<double>* in);
 /// Returns the sum of |A_ij|^2.
 double norm2(const Matrix& A);
 
-/// P A = L U with partial pivots.
+/// It factors P A = L U with partial pivots.
 class LU {
  public:
   /// @pre A is square. Throws NumericError for a singular matrix.
@@ -36,7 +36,7 @@ class LU {
   double log_abs_determinant() const;
 
  private:
-  Matrix factors_;         // L below the diagonal, U on it and above
+  Matrix factors_;         // L lies below the diagonal, U on it and above
   std::vector<int> rows_;  // row i of the factors is row rows_[i] of A
 };
 

@@ -6,13 +6,13 @@
 
 namespace trellis::reference {
 
-/// Vectors of which each block uses its own sites.
+/// Each block uses its own sites of these vectors.
 struct Schwarz::Workspace {
   LevelVector r, q, odd;
 };
 
 namespace {
-/// D_BB as a matrix; the row of site sites[i] and component c is components i + c.
+/// Returns D_BB as a matrix; the row of site sites[i] and component c is components i + c.
 Matrix block_matrix(const LevelOperator& D, const Blocks& blocks, int64_t block) {
   const auto& sites = blocks.sites(block);
   const int n = D.components();
@@ -115,16 +115,16 @@ void Schwarz::minimise_full(LevelVector& x, int64_t block, Workspace& work) cons
 void Schwarz::minimise_even_odd(LevelVector& x, int64_t block, Workspace& work) const {
   const auto& [even, odd] = by_parity_[size_t(block)];
   set_self_inverse(work.odd, work.r, odd);
-  add_inner_legs(work.r, -1, work.odd, even);  // r_e - D_eo A_oo^-1 r_o; r_o stays
+  add_inner_legs(work.r, -1, work.odd, even);  // this leaves r_e - D_eo A_oo^-1 r_o; r_o stays
   for (int k = 0; k < steps_; ++k) {
     clear(work.q, odd);
     add_inner_legs(work.q, 1, work.r, odd);
-    set_self_inverse(work.odd, work.q, odd);  // A_oo^-1 D_oe r_e
+    set_self_inverse(work.odd, work.q, odd);  // this is A_oo^-1 D_oe r_e
     set_self(work.q, work.r, even);
     add_inner_legs(work.q, -1, work.odd, even);
     minimal_residual_step(x, work.r, work.q, even);
   }
-  add_inner_legs(work.r, -1, x, odd);  // r_o - D_oe x_e
+  add_inner_legs(work.r, -1, x, odd);  // this leaves r_o - D_oe x_e
   set_self_inverse(x, work.r, odd);
 }
 

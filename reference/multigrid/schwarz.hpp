@@ -1,6 +1,6 @@
 #pragma once
-/// The Schwarz alternating procedure (SAP) on blocks of two colours (doc/operators/multigrid.md). One cycle
-/// does for the red blocks, then for the black ones,
+/// This is the Schwarz alternating procedure (SAP) on blocks of two colours (doc/operators/multigrid.md). One
+/// cycle does for the red blocks, then for the black ones,
 ///
 ///   x_B <- x_B + M_B (b - D x)_B,   M_B ~ (D_BB)^-1,
 ///
@@ -14,7 +14,7 @@
 
 namespace trellis::reference {
 
-/// M_B r from x = 0.
+/// It solves for M_B r from x = 0.
 enum class BlockSolver {
   exact,       ///< the inverse, by LU
   mr_full,     ///< minimal residual: q = D_BB r, alpha = <q, r>/<q, q>, x += alpha r, r -= alpha q
@@ -33,7 +33,7 @@ class Schwarz {
   LevelVector block_diagonal(const LevelVector& v) const;
   /// Returns the sum of M_B r_B over the blocks of a colour, or over all of them.
   LevelVector correction(const LevelVector& r, std::optional<int> colour = {}) const;
-  /// One cycle; the residual is computed anew between the colours.
+  /// Does one cycle; the residual is computed anew between the colours.
   void cycle(LevelVector& x, const LevelVector& b) const;
   /// Does one step of the additive form (block Jacobi): all blocks correct the same residual.
   void additive_cycle(LevelVector& x, const LevelVector& b) const;
@@ -50,18 +50,18 @@ class Schwarz {
   void clear(LevelVector& v, const Sites& sites) const;
   void set_self(LevelVector& out, const LevelVector& v, const Sites& sites) const;          // out = A v
   void set_self_inverse(LevelVector& out, const LevelVector& v, const Sites& sites) const;  // out = A^-1 v
-  /// out += factor times the legs of D_BB v that arrive at the sites
+  /// Computes out += factor times the legs of D_BB v that arrive at the sites.
   void add_inner_legs(LevelVector& out, double factor, const LevelVector& v, const Sites& sites) const;
-  /// x += alpha r, r -= alpha q on the given sites. Does nothing where q is zero: then r is, too.
+  /// Computes x += alpha r, r -= alpha q on the given sites. Does nothing where q is zero: then r is, too.
   void minimal_residual_step(LevelVector& x, LevelVector& r, const LevelVector& q, const Sites& sites) const;
 
   LevelOperatorPtr D_;
   Blocks blocks_;
   BlockSolver solver_;
   int steps_;
-  std::vector<std::array<Sites, 2>> by_parity_;  // sites of each block
-  std::vector<LU> block_factors_;                // exact: D_BB of each block
-  std::vector<Matrix> self_inverse_;             // mr_even_odd: A(x)^-1 of odd sites, empty on even ones
+  std::vector<std::array<Sites, 2>> by_parity_;  // each block has its sites
+  std::vector<LU> block_factors_;                // `exact` has D_BB of each block
+  std::vector<Matrix> self_inverse_;  // mr_even_odd has A(x)^-1 of odd sites, and nothing on even ones
 };
 
 }  // namespace trellis::reference

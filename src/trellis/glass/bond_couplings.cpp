@@ -89,7 +89,7 @@ void BondCouplings::pack_signs() {
     on_host(std::as_const(*reals_[1 - parity]), [&](const SiteField& others) {
       on_host(std::as_const(*reals_[parity]), [&](const SiteField& own) {
         for (int mu = 0; mu < 3; ++mu) {
-          if (layout.geometry().lattice()[mu] == 1) continue;  // no bonds
+          if (layout.geometry().lattice()[mu] == 1) continue;  // there are no bonds
           Coord back{0, 0, 0, 0};
           back[mu] = -1;
           const std::vector<int32_t> places = tables_.ghosts_of(1 - parity)->neighbours(parity, back);
@@ -103,7 +103,7 @@ void BondCouplings::pack_signs() {
         }
       });
     });
-    // One byte more than there are sites at least: an empty part has memory too.
+    // The memory has one byte more than there are sites at least: an empty part has memory too.
     signs_[parity] = Memory(sites + 64, spec_.backend);
     signs_[parity].copy_from_host(bytes.data(), sites);
   }

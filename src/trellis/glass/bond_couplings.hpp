@@ -1,5 +1,5 @@
 #pragma once
-/// The couplings J of a spin glass: one real for each bond, or one bit where all are +1 or -1.
+/// These are the couplings J of a spin glass: one real for each bond, or one bit where all are +1 or -1.
 #include <functional>
 
 #include "trellis/algebra/random.hpp"
@@ -10,19 +10,20 @@ namespace trellis {
 
 enum class CouplingKind { gaussian, plus_minus, ferromagnet };
 const char* name_of(CouplingKind kind);
-CouplingKind coupling_kind_from_name(const std::string& name);  ///< throws BadArgument
+CouplingKind coupling_kind_from_name(const std::string& name);  ///< it throws BadArgument
 
-/// J of the bonds from a site to x+mu, mu = 0, 1, 2. Gaussian ones have variance 1. A function of seed,
-/// stream and site (doc/random_numbers.md, spin_couplings).
+/// Returns J of the bonds from a site to x+mu, mu = 0, 1, 2. Gaussian ones have variance 1. They are a
+/// function of seed, stream and site (doc/random_numbers.md, spin_couplings).
 std::array<double, 3> draw_couplings(CouplingKind kind, RandomKey key, int64_t site);
 
 class BondCouplings {
  public:
-  /// No couplings yet: all are 0. `like`: fields of spins, of which storage, layout and backend are taken.
+  /// Makes no couplings yet: all are 0. `like` are fields of spins, of which storage, layout and backend are
+  /// taken.
   BondCouplings(const SiteField& like, const SpinTables& tables);
 
-  /// couplings(global index) -> J of the bonds of a site to x+mu. May they be signs, and are they all +1 or
-  /// -1, a byte a site is kept instead of three reals. Collective.
+  /// Sets J of the bonds of a site to x+mu by couplings(global index). May they be signs, and are they all +1
+  /// or -1, a byte a site is kept instead of three reals. Collective.
   void set(const std::function<std::array<double, 3>(int64_t)>& couplings, bool may_be_signs);
   /// Returns J of this rank's sites, [site, x fastest][3].
   std::vector<double> to_canonical() const;

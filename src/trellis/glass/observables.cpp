@@ -6,7 +6,8 @@
 namespace trellis {
 
 namespace {
-/// Sums over bonds go over the even sites, each of which has six of them: they are all bonds.
+/// Says whether sums go over bonds; they go over the even sites then, each of which has six of them: these
+/// are all bonds.
 bool is_over_bonds(SpinSums kind) { return kind == SpinSums::energy || kind == SpinSums::bonds; }
 bool sees_neighbours(SpinSums kind) { return is_over_bonds(kind) || kind == SpinSums::chirality; }
 }  // namespace

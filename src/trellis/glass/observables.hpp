@@ -1,6 +1,6 @@
 #pragma once
-/// Sums over the sites of each sample (doc/glass.md). They are exact, so that their bits depend on no order,
-/// no lanes and no ranks, and every rank gets those of all samples.
+/// These are sums over the sites of each sample (doc/glass.md). They are exact, so that their bits depend on
+/// no order, no lanes and no ranks, and every rank gets those of all samples.
 #include <utility>
 
 #include "trellis/glass/spin_glass.hpp"
@@ -8,7 +8,7 @@
 
 namespace trellis {
 
-/// Two slots; of sums over one set of spins the second is not read.
+/// Each entry has two slots; sums over one set of spins do not read the second.
 using SlotPairs = std::vector<std::pair<int, int>>;
 
 /// Returns [sample of the whole lattice][pair][row], with rows of kernels/glass/spin_sums.hpp. Collective.

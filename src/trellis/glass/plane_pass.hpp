@@ -1,7 +1,7 @@
 #pragma once
-/// The order in which half sweeps go through the planes of a lattice together. A half sweep at a site needs
-/// the half sweep before it at this site and at its neighbours, and nothing else; every order that respects
-/// this gives the same spins.
+/// Half sweeps go through the planes of a lattice together in this order. A half sweep at a site needs the
+/// half sweep before it at this site and at its neighbours, and nothing else; every order that respects this
+/// gives the same spins.
 #include <algorithm>
 
 namespace trellis {
@@ -9,8 +9,8 @@ namespace trellis {
 /// Counts the planes, and rows of a plane, that so many half sweeps need at least.
 constexpr int planes_of_pass(int half_sweeps) { return 2 * half_sweeps; }
 
-/// f(half sweep, plane) for half sweeps 0 .. half_sweeps - 1 at planes 0 .. planes - 1 of a ring. Each half
-/// sweep follows the one before it at a distance of one plane, so that what is read stays near; planes
+/// Calls f(half sweep, plane) for half sweeps 0 .. half_sweeps - 1 at planes 0 .. planes - 1 of a ring. Each
+/// half sweep follows the one before it at a distance of one plane, so that what is read stays near; planes
 /// beside the seam between the last plane and the first come last. @pre planes >= planes_of_pass(half_sweeps)
 template <class F>
 void for_each_plane_of_pass(int planes, int half_sweeps, const F& f) {
@@ -25,9 +25,9 @@ void for_each_plane_of_pass(int planes, int half_sweeps, const F& f) {
   }
 }
 
-/// f(half sweep, plane, first row, end of rows): planes as above, for strips of `width` rows one after the
-/// other, so that the planes under way fit a cache. A strip moves by one row with each half sweep; rows
-/// beside the seam of rows come last. @pre planes and rows >= planes_of_pass(half_sweeps), width >= 1
+/// Calls f(half sweep, plane, first row, end of rows) with planes as above, for strips of `width` rows one
+/// after the other, so that the planes under way fit a cache. A strip moves by one row with each half sweep;
+/// rows beside the seam of rows come last. @pre planes and rows >= planes_of_pass(half_sweeps), width >= 1
 template <class F>
 void for_each_strip_of_pass(int planes, int rows, int width, int half_sweeps, const F& f) {
   for (int begin = 0; begin < rows; begin += width)

@@ -139,7 +139,8 @@ void SpinGlass::update_ghosts(int parity) const {
   if (halos_[parity]) halos_[parity]->exchange(*spins_[parity]);
 }
 
-/// launch(call, has_ghosts, blocks): inner blocks while the ghosts travel, then those on the border.
+/// Calls launch(call, has_ghosts, blocks) with inner blocks while the ghosts travel, then with those on the
+/// border.
 template <class Launch>
 void SpinGlass::half_sweep(int parity, const Launch& launch) const {
   const SpinCall here = call(parity);
@@ -209,7 +210,7 @@ void SpinGlass::over_relax_separately() {
     });
 }
 
-/// As many rows as leave the planes under way in a core's second cache.
+/// Returns as many rows as leave the planes under way in a core's second cache.
 int SpinGlass::rows_of_strip(int sweeps) const {
   const int half_sweeps = 2 * sweeps, planes_under_way = half_sweeps + 2;
   const size_t row =
@@ -218,7 +219,7 @@ int SpinGlass::rows_of_strip(int sweeps) const {
   return std::clamp(int(std::min<size_t>(rows, 1 << 20)) - half_sweeps, half_sweeps, tables_->rows());
 }
 
-/// @pre no ghosts
+/// @pre there are no ghosts
 void SpinGlass::over_relax_together(int sweeps) {
   const SpinCall calls[2] = {call(0), call(1)};
   const int width = rows_of_strip(sweeps);

@@ -1,5 +1,5 @@
 #pragma once
-/// Classical Heisenberg spins with couplings on the bonds of a cubic lattice: H = - sum J S . S', |S| = 1
+/// Classical Heisenberg spins have couplings on the bonds of a cubic lattice: H = - sum J S . S', |S| = 1
 /// (doc/glass.md has the method and the sources).
 ///
 /// The lattice is L_x x L_y x L_z x samples: the fourth direction counts samples of disorder, and no bond
@@ -16,17 +16,17 @@ namespace trellis {
 struct SpinGlassSpec {
   Precision precision = Precision::single_precision;
   Backend backend{};
-  int lanes = 0;  ///< 0: the vector width of this build
+  int lanes = 0;  ///< 0 takes the vector width of this build
   int slots = 1;
 };
 
-/// The grid of that many ranks with the fewest bonds between ranks: samples are cut first. Throws BadArgument
-/// if no grid divides the lattice.
+/// Returns the grid of that many ranks with the fewest bonds between ranks: samples are cut first. Throws
+/// BadArgument if no grid divides the lattice.
 Coord choose_spin_grid(const Coord& extents, int ranks);
 
 class SpinGlass {
  public:
-  /// All spins are (0, 0, 1), and there are no couplings yet. Throws BadArgument for 16-bit storage, a
+  /// Makes spins that are all (0, 0, 1), and no couplings yet. Throws BadArgument for 16-bit storage, a
   /// lattice without bonds, one with edges, and less than one slot. Collective.
   SpinGlass(LatticePtr lattice, const SpinGlassSpec& spec);
 
@@ -42,27 +42,29 @@ class SpinGlass {
 
   BondCouplings& couplings() { return *couplings_; }
   const BondCouplings& couplings() const { return *couplings_; }
-  /// Couplings of that kind (draw_couplings). Gaussian ones are reals; others are kept as signs.
+  /// Draws couplings of that kind (draw_couplings). Gaussian ones are reals; others are kept as signs.
   void draw_all_couplings(CouplingKind kind, uint64_t seed, uint64_t stream);
   /// Sets J to x+mu from [site of this rank, x fastest][3].
   void set_couplings(const double* canonical, bool may_be_signs = true);
 
   /// Sets independent spins, uniform on the sphere (doc/random_numbers.md, spin_start).
   void randomise(uint64_t seed, uint64_t stream);
-  /// One slot, [site of this rank, x fastest][3]. Spins are not normalised.
+  /// Sets the spins of one slot from [site of this rank, x fastest][3]; the next function returns them. Spins
+  /// are not normalised.
   void set_spins(const double* canonical, int slot);
   void spins_to_canonical(double* canonical, int slot) const;
 
-  /// Over-relaxation: all even sites, then all odd ones, `sweeps` times. sweeps_per_pass: how many sweeps go
+  /// Over-relaxes all even sites, then all odd ones, `sweeps` times. sweeps_per_pass says how many sweeps go
   /// through the lattice together, plane after plane; 0 chooses by size. The spins have the same bits for
   /// all. Where ranks cut x, y or z, or there are too few planes, sweeps go one after the other.
   void over_relax(int sweeps, int sweeps_per_pass = 0);
   /// Does a heat-bath sweep at these inverse temperatures, one a slot. `number` counts the run's sweeps.
   void heat_bath(const std::vector<double>& betas, uint64_t seed, uint64_t stream, uint32_t number);
-  /// How many sweeps a pass has: `wished`, or fewer.
+  /// Says how many sweeps a pass has: `wished`, or fewer.
   int sweeps_of_pass(int wished) const;
 
-  /// The sites of a parity and all around them, of which ghosts are valid after update_ghosts(1 - parity).
+  /// Returns a call for the sites of a parity and all around them, of which ghosts are valid after
+  /// update_ghosts(1 - parity).
   SpinCall call(int parity) const;
   void update_ghosts(int parity) const;
   SiteField& spins(int parity) { return *spins_[parity]; }
@@ -80,7 +82,7 @@ class SpinGlass {
   std::unique_ptr<SiteField> spins_[2];
   std::unique_ptr<SpinTables> tables_;
   std::unique_ptr<BondCouplings> couplings_;
-  std::unique_ptr<HaloExchange> halos_[2];  ///< null where no ghosts are needed
+  std::unique_ptr<HaloExchange> halos_[2];  ///< they are null where no ghosts are needed
 };
 
 }  // namespace trellis

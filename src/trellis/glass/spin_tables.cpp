@@ -94,7 +94,7 @@ void SpinTables::build_phases() {
           phases.push_back(part == 0 ? std::cos(angle) : std::sin(angle));
         }
   }
-  phases_ = Memory(phases.size() * sizeof(double), backend_);  // aligned, as lanes are loaded
+  phases_ = Memory(phases.size() * sizeof(double), backend_);  // they are aligned, as lanes are loaded
   phases_.copy_from_host(phases.data(), phases_.bytes());
 }
 

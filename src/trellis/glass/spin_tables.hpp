@@ -1,5 +1,5 @@
 #pragma once
-/// What launches of a spin glass read of one rank's part of the lattice: neighbours, ghosts, the samples and
+/// Launches of a spin glass read this of one rank's part of the lattice: neighbours, ghosts, the samples and
 /// the planes that blocks belong to. Bonds lie in x, y and z; the fourth direction counts samples.
 #include <vector>
 
@@ -17,7 +17,7 @@ class SpinTables {
   SpinTables& operator=(const SpinTables&) = delete;
 
   const SiteLayout& layout() const { return *layout_; }
-  /// Ghosts of one parity, which sites of the other one see.
+  /// Returns the ghosts of one parity, which sites of the other one see.
   const SiteHaloPtr& ghosts_of(int parity) const { return halos_[parity]; }
   /// Returns true where ranks cut x, y or z: bonds then lead to other ranks.
   bool has_ghosts() const { return has_ghosts_; }
@@ -43,7 +43,7 @@ class SpinTables {
   /// of them in a sub-lattice.
   int planes() const { return layout_->sub_extents()[plane_direction_]; }
   int rows() const { return layout_->sub_extents()[row_direction_]; }
-  /// Rows first .. end - 1 of a plane.
+  /// Returns rows first .. end - 1 of a plane.
   SiteRange rows_of_plane(int parity, int sample, int plane, int first, int end) const;
 
  private:
@@ -60,7 +60,7 @@ class SpinTables {
     KernelTable<int32_t> neighbours;
     Table<int32_t> inner, border, places, coords, by_plane;
     Table<int64_t> sites;
-    std::vector<int> first_of_row;  ///< [sample][plane][row]: entry of by_plane
+    std::vector<int> first_of_row;  ///< [sample][plane][row] is an entry of by_plane
   };
   void build(int parity);
   void sort_by_plane(int parity);

@@ -14,7 +14,8 @@ void exchange_spins(SpinGlass& glass, const SlotPairs& pairs, const std::vector<
   TRELLIS_REQUIRE(is_exchanged.size() == pairs.size() * size_t(glass.samples()), is_exchanged.size(),
                   " decisions for ", pairs.size(), " pairs of ", glass.samples(), " samples");
   std::vector<int32_t> slots;
-  std::vector<double> flags;  // [pair][sample of a lane][lane], of pairs that are exchanged somewhere
+  std::vector<double> flags;  // they are [pair][sample of a lane][lane], of pairs that are exchanged
+                              // somewhere
   for (size_t pair = 0; pair < pairs.size(); ++pair) {
     std::vector<double> of_pair(samples * W);
     for (size_t sample = 0; sample < samples; ++sample)

@@ -15,15 +15,15 @@
 namespace trellis {
 
 namespace {
-/// Solves by both factors for one x: the first, and corrections of what it left.
+/// A solve by both factors makes so many passes for one x: the first, and corrections of what it left.
 constexpr int most_passes = 5;
 /// A correction that leaves more than this of the residual is the last one.
 constexpr double least_progress = 0.5;
-/// The part of the tolerance that each factor may take.
+/// Each factor may take this part of the tolerance.
 constexpr double share = 0.4;
-/// Above the norm of S: what a residual of S x = y may become in S^dagger S x = b.
+/// This is above the norm of S: so much a residual of S x = y may become in S^dagger S x = b.
 constexpr double norm_of_factor = 8;
-/// What a solve of M in double can be asked for.
+/// A solve of M in double can be asked for this at best.
 constexpr double least_tolerance = 1e-14;
 /// A solve of M that ends above so many times its tolerance is stuck; rounding leaves less to correct.
 constexpr double rest_of_stuck = 10;
@@ -178,7 +178,7 @@ std::optional<SolveReport> FactorSolver::solve(const LinearOperator& A, const Wi
       SolveReport report = solve_normal(A, matrix, x, b, how);
       report.cost += setup_cost_;
       if (report.converged) return report;
-    } catch (const NumericError&) {  // dependent test vectors, a singular coarse matrix
+    } catch (const NumericError&) {  // test vectors depend on each other, or a coarse matrix is singular
     }
     has_given_up_ = is_new_;
     multigrid_.reset();

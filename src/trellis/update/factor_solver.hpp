@@ -1,5 +1,5 @@
 #pragma once
-/// Solves of A x = b, A = S^dagger S with the asymmetric even-odd Wilson operator S, by the factors of A with
+/// A x = b, A = S^dagger S with the asymmetric even-odd Wilson operator S, is solved by the factors of A with
 /// multigrid, which stands on all sites:
 ///
 ///   S^dagger y = b   y is the even part of M^-dagger (b, 0), M(mu)^dagger = gamma5 M(-mu) gamma5
@@ -26,10 +26,10 @@ namespace trellis {
 
 struct FactorSolverParams {
   MultigridParams multigrid;
-  double refresh = 0.2;  ///< molecular-dynamics time between two refreshes
-  /// Of shifts rho^2. Conjugate gradients take A + rho^2 faster beyond: some 30 / rho iterations.
+  double refresh = 0.2;  ///< it is the molecular-dynamics time between two refreshes
+  /// Shifts rho^2 reach this rho. Conjugate gradients take A + rho^2 faster beyond: some 30 / rho iterations.
   double largest_rho = 0.1;
-  /// Of a solve of M x = b, beyond which multigrid counts as stuck.
+  /// A solve of M x = b takes at most so many, beyond which multigrid counts as stuck.
   int max_iterations = 200;
 };
 
@@ -38,18 +38,18 @@ class FactorSolver {
   /// @pre refresh > 0, max_iterations > 0
   explicit FactorSolver(const FactorSolverParams& params);
 
-  /// The next solve makes the test vectors from noise, unless they are those of noise at these links: several
-  /// monomials of a trajectory share them. Collective.
-  /// @param version of the links
+  /// Makes the next solve take test vectors from noise, unless they are those of noise at these links:
+  /// several monomials of a trajectory share them. Collective.
+  /// @param version is that of the links
   void begin_trajectory(int64_t version);
-  /// Says if it solves A + shift.
+  /// Says whether it solves A + shift.
   bool serves(const WilsonParams& params, double shift) const;
 
-  /// From x = 0, until |b - A x| <= tolerance |b| in double. Where multigrid gets stuck, it is made anew once
-  /// from noise; where it gets stuck again, or cannot be made, nothing is returned, here and for the rest of
-  /// the trajectory: the caller takes conjugate gradients then. Collective.
-  /// @param A S^dagger S of `matrix`, with the shift of `how`
-  /// @param version of the links: a number for every new set
+  /// Solves from x = 0, until |b - A x| <= tolerance |b| in double. Where multigrid gets stuck, it is made
+  /// anew once from noise; where it gets stuck again, or cannot be made, nothing is returned, here and for
+  /// the rest of the trajectory: the caller takes conjugate gradients then. Collective.
+  /// @param A is S^dagger S of `matrix`, with the shift of `how`
+  /// @param version is that of the links: a number for every new set
   std::optional<SolveReport> solve(const LinearOperator& A, const WilsonMatrixPtr& matrix, int64_t version,
                                    SpinorField& x, const SpinorField& b, const FactorSolve& how);
 
@@ -65,17 +65,17 @@ class FactorSolver {
   void set_up(const WilsonMatrixPtr& matrix, const FactorSolve& how);
   SolveReport solve_normal(const LinearOperator& A, const WilsonMatrixPtr& matrix, SpinorField& x,
                            const SpinorField& b, const FactorSolve& how);
-  /// out = the even part of M^-1 (b, 0), or of M^-dagger (b, 0); false where multigrid is stuck. Adds to the
-  /// report.
+  /// Computes out = the even part of M^-1 (b, 0), or of M^-dagger (b, 0); returns false where multigrid is
+  /// stuck. Adds to the report.
   bool solve_factor(const System& system, SpinorField& out, const SpinorField& b, bool is_dagger,
                     double tolerance, SolveReport& report);
   FactorSolverParams params_;
   MultigridPtr multigrid_;
-  /// By rho and sign; the sign matters where there is a mass mu or rho.
+  /// Systems are kept by rho and sign; the sign matters where there is a mass mu or rho.
   std::map<std::pair<double, bool>, System> systems_;
-  int64_t version_ = -1;  ///< of the links of multigrid_
-  int64_t interval_ = 0;  ///< of molecular-dynamics time in which multigrid_ was improved last
-  bool is_new_ = false;   ///< made from noise for these links
+  int64_t version_ = -1;  ///< multigrid_ belongs to these links
+  int64_t interval_ = 0;  ///< multigrid_ was improved last in this interval of molecular-dynamics time
+  bool is_new_ = false;   ///< it was made from noise for these links
   bool has_given_up_ = false;
   Cost setup_cost_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-/// The links at which a solve, or anything else of a trajectory, failed: kept for whoever looks for the
-/// reason.
+/// These are the links at which a solve, or anything else of a trajectory, failed: they are kept for whoever
+/// looks for the reason.
 #include <exception>
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@ namespace trellis {
 
 class FailedLinks {
  public:
-  /// What `work` returns. Where it throws NumericError, U and `stage` ("heat bath", "action", "force") are
-  /// kept and the error goes on. Collective: all ranks throw or none.
+  /// Returns what `work` returns. Where it throws NumericError, U and `stage` ("heat bath", "action",
+  /// "force") are kept and the error goes on. Collective: all ranks throw or none.
   template <class Work>
   auto guard(const GaugeField& U, const char* stage, const Work& work) -> decltype(work()) {
     try {
@@ -24,7 +24,7 @@ class FailedLinks {
     }
   }
   void clear() { links_.reset(); }
-  /// nullptr where nothing failed, or there was no memory for a copy.
+  /// Returns nullptr where nothing failed, or there was no memory for a copy.
   const std::shared_ptr<GaugeField>& links() const { return links_; }
   const std::string& stage() const { return stage_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Monomials that see the gauge field through smeared links. Their derivatives are added up before the chain
+/// These monomials see the gauge field through smeared links. Their derivatives are added up before the chain
 /// rule of the smearing, which is then done once for all that act at the same time.
 #include "trellis/update/monomial.hpp"
 #include "trellis/update/smeared_links.hpp"
@@ -12,7 +12,7 @@ class FermionMonomial : public Monomial {
       : Monomial{std::move(name)}, links_{std::move(links)} {}
 
   const SmearedLinksPtr& links() const { return links_; }
-  /// G += coefficient times the derivative by the fat links V, which links() gave last. Collective.
+  /// Adds coefficient times the derivative by the fat links V, which links() gave last, to G. Collective.
   virtual void add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) = 0;
   void add_force(AlgebraField& force, const GaugeField& U, double coefficient) override;
 
@@ -20,7 +20,7 @@ class FermionMonomial : public Monomial {
   SmearedLinksPtr links_;
 };
 
-/// force += coefficient times the sum of the forces; the monomials share their links.
+/// Adds coefficient times the sum of the forces to `force`; the monomials share their links.
 void add_forces(AlgebraField& force, const std::vector<FermionMonomial*>& monomials, const GaugeField& U,
                 double coefficient);
 

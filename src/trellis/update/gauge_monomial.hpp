@@ -8,7 +8,7 @@ namespace trellis {
 
 class GaugeMonomial : public Monomial {
  public:
-  /// dynamics: of the arithmetic of the force, double or single precision; links, momenta and the action are
+  /// The force has the arithmetic `dynamics`, double or single precision; links, momenta and the action are
   /// in double in any case.
   GaugeMonomial(std::string name, const GaugeAction& S, Precision dynamics = Precision::double_precision);
   void refresh(const GaugeField&, const TrajectoryKey&) override {}

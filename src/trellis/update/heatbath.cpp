@@ -13,9 +13,9 @@
 namespace trellis {
 
 namespace {
-constexpr int sweep_limit = 4096;  // of the draw's packing
+constexpr int sweep_limit = 4096;  // the draw's packing sets it
 
-/// f(call, sites of a parity) for the eight half sweeps; links of one direction and parity share no
+/// Calls f(call, sites of a parity) for the eight half sweeps; links of one direction and parity share no
 /// plaquette. Staples need one layer of the halo, and only the new links of the half sweep are exchanged
 /// after it. An interruption, where it may come, leaves whole half sweeps.
 template <class F>

@@ -8,8 +8,8 @@
 namespace trellis {
 
 namespace {
-/// Of one level of fat links, per site: for each mu 3 + 6 + 3 double staples, and 6 one-sided ones twice
-/// where the level has Lepage's term.
+/// One level of fat links takes this per site: for each mu 3 + 6 + 3 double staples, and 6 one-sided ones
+/// twice where the level has Lepage's term.
 constexpr double fat7_flops = 4 * 12 * sided_staples_cost.flops;
 constexpr double asq_flops = fat7_flops + 4 * 6 * sided_staples_cost.flops;
 /// Backwards the same staples are taken apart, after they are built once more.

@@ -8,9 +8,9 @@
 
 namespace trellis {
 
-/// Both levels of HISQ's links, smeared once for each thin field and shared by all flavours. at() gives the
-/// thin links themselves. Flavours add their derivatives by fat and long links to sums(), and pull_back()
-/// carries those of all flavours through both levels at once.
+/// It has both levels of HISQ's links, smeared once for each thin field and shared by all flavours. at()
+/// gives the thin links themselves. Flavours add their derivatives by fat and long links to sums(), and
+/// pull_back() carries those of all flavours through both levels at once.
 class HisqSmearing : public SmearedLinks {
  public:
   /// The force guards small eigenvalues by this cut (HisqLinks).
@@ -25,7 +25,8 @@ class HisqSmearing : public SmearedLinks {
     LinkDerivative of_fat, of_long;
     bool is_used = false;
   };
-  /// Zero unless a flavour with this epsilon has added to them since the last pull_back(). @pre at()
+  /// Returns sums that are zero unless a flavour with this epsilon has added to them since the last
+  /// pull_back(). @pre at()
   Sums& sums(double epsilon);
 
  private:
@@ -41,7 +42,7 @@ class HisqFermion : public StaggeredSquare {
   HisqFermion(std::shared_ptr<HisqSmearing> smearing, const StaggeredPhases& phases, double mass,
               double epsilon = 0);
   void set_links(const GaugeField& V, int64_t version) override;
-  /// Into the sums of the smearing; G gets them in pull_back().
+  /// Adds into the sums of the smearing; G gets them in pull_back().
   void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                       const std::vector<double>& c) override;
 

@@ -104,7 +104,7 @@ TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests, con
   });
   record.random = metropolis_number(params_, number);
   reunitarise_links(
-      V);  // before it is looked at: what is checked here is what the next trajectory begins with
+      V);  // this comes before it is looked at: what is checked is what the next trajectory begins with
   record.is_valid = !is_covered || is_covered(V);
   record.is_accepted = record.is_valid && (!tests || record.random < std::exp(-record.dH));
   if (record.is_accepted) U = std::move(V);

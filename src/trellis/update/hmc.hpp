@@ -1,7 +1,7 @@
 #pragma once
-/// Hybrid Monte Carlo (S. Duane, A. D. Kennedy, B. J. Pendleton, D. Roweth, Phys. Lett. B195 (1987) 216).
-/// The links after a trajectory are a function of the links before and of (seed, stream, trajectory): the
-/// same bits for every process grid, thread count and lane count, and after any interruption.
+/// This is hybrid Monte Carlo (S. Duane, A. D. Kennedy, B. J. Pendleton, D. Roweth, Phys. Lett. B195 (1987)
+/// 216). The links after a trajectory are a function of the links before and of (seed, stream, trajectory):
+/// they have the same bits for every process grid, thread count and lane count, and after any interruption.
 #include <functional>
 
 #include "trellis/update/integrator.hpp"
@@ -10,25 +10,26 @@ namespace trellis {
 
 struct HmcParams {
   uint64_t seed = 0, stream = 0;
-  double length = 1.0;  ///< of a trajectory
+  double length = 1.0;  ///< a trajectory is so long
 };
 
 struct MonomialRecord {
   std::string name;
   double action_before = 0, action_after = 0;
-  ForceSize force;  ///< at the first kick of the trajectory
+  ForceSize force;  ///< it is that of the first kick of the trajectory
   int64_t force_evaluations = 0;
   SolveCount solves;
 };
 
 struct TrajectoryRecord {
-  double dH = 0;  ///< H after minus H before
+  double dH = 0;  ///< it is H after minus H before
   bool is_accepted = false;
-  bool is_valid = true;  ///< false: the proposal was not covered, nothing was decided, and U is as it was
+  bool is_valid = true;  ///< false says that the proposal was not covered, nothing was decided, and U is as
+                         ///< it was
   double kinetic_before = 0, kinetic_after = 0;
-  double random = 0;  ///< the uniform number of the accept step
+  double random = 0;  ///< it is the uniform number of the accept step
   std::vector<MonomialRecord> monomials;
-  int64_t guarded_links = 0;  ///< SmearedLinks::guarded_links() of the trajectory's forces
+  int64_t guarded_links = 0;  ///< SmearedLinks::guarded_links() counted so many in the trajectory's forces
   PartCosts costs;
   double seconds = 0;
 };
@@ -44,13 +45,13 @@ class Hmc {
   /// @pre length is positive and finite
   Hmc(const HmcParams& params, std::vector<IntegratorLevel> levels);
 
-  /// Says if the approximations of the monomials hold on these links, too. Collective.
+  /// It says whether the approximations of the monomials hold on these links, too. Collective.
   using IsCovered = std::function<bool(const GaugeField&)>;
 
-  /// One trajectory, number `number` of the chain. `tests` false: always accepted (thermalisation). Before
-  /// the accept step `is_covered` sees the proposed links: where it says no, H is not what it claims to be,
-  /// and the trajectory is to be repeated with better monomials (record.is_valid). Throws NumericError if H
-  /// is not finite, leaving U as it was. Collective.
+  /// Makes one trajectory, number `number` of the chain. Without `tests` it is always accepted
+  /// (thermalisation). Before the accept step `is_covered` sees the proposed links: where it says no, H is
+  /// not what it claims to be, and the trajectory is to be repeated with better monomials (record.is_valid).
+  /// Throws NumericError if H is not finite, leaving U as it was. Collective.
   TrajectoryRecord trajectory(GaugeField& U, uint32_t number, bool tests = true,
                               const IsCovered& is_covered = nullptr);
 
@@ -58,12 +59,13 @@ class Hmc {
   /// Collective.
   Reversibility reversibility(const GaugeField& U, uint32_t number);
 
-  /// For tests and tuning: the change of H along one trajectory, with the step sizes as they are; U stays.
+  /// Returns the change of H along one trajectory, with the step sizes as they are, for tests and tuning; U
+  /// stays.
   double energy_violation(const GaugeField& U, uint32_t number);
 
   const HmcParams& params() const { return params_; }
   Integrator& integrator() { return integrator_; }
-  /// Where the last call failed, if it did.
+  /// Says where the last call failed, if it did.
   const FailedLinks& failed_links() { return integrator_.failed_links(); }
 
  private:

@@ -41,7 +41,7 @@ void Integrator::reset_records() {
 void Integrator::run(GaugeField& U, AlgebraField& P, double length) {
   U_ = &U;
   P_ = &P;
-  std::fill(pending_.begin(), pending_.end(), 0.0);  // of a run that an error ended
+  std::fill(pending_.begin(), pending_.end(), 0.0);  // they are left from a run that an error ended
   integrate(0, length);
   make_kicks();
   U_ = nullptr;
@@ -91,7 +91,7 @@ void Integrator::step(size_t level, double h) {
   }
 }
 
-/// P -= weight F for every level that has a kick to make.
+/// Computes P -= weight F for every level that has a kick to make.
 void Integrator::make_kicks() {
   for (size_t level = 0; level < levels_.size(); ++level) {
     const double weight = pending_[level];
@@ -100,8 +100,8 @@ void Integrator::make_kicks() {
   }
 }
 
-/// A kick with the force at exp(shift F) U, F the level's own force: the commutator of the exact integrator
-/// up to higher orders. It depends on the links alone, so it is reversible and keeps areas.
+/// Kicks with the force at exp(shift F) U, F being the level's own force: the commutator of the exact
+/// integrator up to higher orders. It depends on the links alone, so it is reversible and keeps areas.
 void Integrator::gradient_kick(size_t level, double weight, double shift) {
   AlgebraField F(*U_);
   add_level_force(F, level, *U_, 1.0);
@@ -114,7 +114,7 @@ void Integrator::add_level_force(AlgebraField& out, size_t level, const GaugeFie
   failed_.guard(U, "force", [&] { sum_level_force(out, level, U, coefficient); });
 }
 
-/// Fermion monomials that share smeared links go together, except where the size of a force is recorded.
+/// Takes fermion monomials that share smeared links together, except where the size of a force is recorded.
 void Integrator::sum_level_force(AlgebraField& out, size_t level, const GaugeField& U, double coefficient) {
   std::map<SmearedLinks*, std::vector<FermionMonomial*>> groups;
   std::vector<SmearedLinks*> order;

@@ -1,6 +1,6 @@
 #pragma once
-/// Integrators of dP/dt = -F, dU/dt = P U, nested (J. C. Sexton and D. H. Weingarten, Nucl. Phys. B380 (1992)
-/// 665): the drift of a level is the next level's integration, that of the last is U <- exp(t P) U.
+/// Nested integrators solve dP/dt = -F, dU/dt = P U (J. C. Sexton and D. H. Weingarten, Nucl. Phys. B380
+/// (1992) 665): the drift of a level is the next level's integration, that of the last is U <- exp(t P) U.
 ///
 /// One step of length h, K = kick (of the level's monomials), T = drift:
 ///   leapfrog        K(1/2) T(1) K(1/2)
@@ -21,17 +21,17 @@
 namespace trellis {
 
 enum class Scheme { leapfrog, omelyan2, omelyan4, force_gradient };
-/// Throws BadArgument for an unknown name, with the legal ones.
+/// Returns the scheme of a name. Throws BadArgument for an unknown one, with the legal ones.
 Scheme scheme_of(const std::string& name);
 
 struct IntegratorLevel {
   Scheme scheme = Scheme::omelyan2;
-  int steps = 1;  ///< of each drift of the level before; of the trajectory for the first level
-  double lambda = 0.1931833275037836;  ///< omelyan2
+  int steps = 1;  ///< each drift of the level before has so many; on the first level the trajectory has
+  double lambda = 0.1931833275037836;  ///< omelyan2 takes it
   std::vector<MonomialPtr> monomials;
 };
 
-/// What was seen of a monomial's force at the first kick since the last reset.
+/// It says what was seen of a monomial's force at the first kick since the last reset.
 struct ForceRecord {
   ForceSize size;
   int64_t evaluations = 0;
@@ -39,7 +39,7 @@ struct ForceRecord {
 
 class Integrator {
  public:
-  /// Outermost level first. @pre every level has a monomial and at least one step
+  /// Takes the outermost level first. @pre every level has a monomial and at least one step
   explicit Integrator(std::vector<IntegratorLevel> levels);
 
   /// Integrates U and P over `length` (negative lengths run backwards). Collective.
@@ -66,7 +66,7 @@ class Integrator {
   std::vector<IntegratorLevel> levels_;
   std::vector<std::vector<ForceRecord>> forces_;
   std::vector<double> pending_;
-  double time_ = 0;  ///< since reset_records()
+  double time_ = 0;  ///< it passed since reset_records()
   PartCosts costs_;
   FailedLinks failed_;
   GaugeField* U_ = nullptr;

@@ -15,11 +15,11 @@ struct TrajectoryKey {
   uint32_t trajectory = 0;
 };
 
-/// Of solves since the last reset.
+/// It counts solves since the last reset.
 struct SolveCount {
   int64_t solves = 0, iterations = 0;
-  double largest_residual = 0;  ///< |b - A x| / |b|, true residuals
-  /// Of multigrid: made from noise, improved by a sweep, and solves that took conjugate gradients instead.
+  double largest_residual = 0;  ///< it is |b - A x| / |b| of true residuals
+  /// Multigrid counts how often it was made from noise, improved by a sweep, and left to conjugate gradients.
   int64_t setups = 0, sweeps = 0, fallbacks = 0;
 };
 
@@ -33,10 +33,10 @@ class Monomial {
   virtual void refresh(const GaugeField& U, const TrajectoryKey& key) = 0;
   /// Returns its value at U. Collective.
   virtual double action(const GaugeField& U) = 0;
-  /// force += coefficient F (doc/conventions.md). Collective.
+  /// Computes force += coefficient F (doc/conventions.md). Collective.
   virtual void add_force(AlgebraField& force, const GaugeField& U, double coefficient) = 0;
 
-  /// The molecular-dynamics time of the links in forces and actions to come, from 0 at the trajectory's
+  /// Sets the molecular-dynamics time of the links in forces and actions to come, from 0 at the trajectory's
   /// start.
   void set_time(double time) { time_ = time; }
   double time() const { return time_; }

@@ -1,5 +1,5 @@
 #pragma once
-/// Where the time of a run goes.
+/// These parts say where the time of a run goes.
 #include <array>
 
 #include "trellis/base/clock.hpp"
@@ -16,7 +16,7 @@ inline const char* name_of(Part part) {
 }
 
 struct PartCost {
-  double seconds = 0, flops = 0, bytes = 0;  ///< flops and must-move bytes: all ranks
+  double seconds = 0, flops = 0, bytes = 0;  ///< flops and must-move bytes are those of all ranks
 
   void add(const PartCost& other) {
     seconds += other.seconds;
@@ -37,11 +37,12 @@ class PartCosts {
   std::array<PartCost, parts> costs_{};
 };
 
-/// Adds the time of its life to a cost. Launches on a GPU go on behind the host: where nothing waits for
+/// It adds the time of its life to a cost. Launches on a GPU go on behind the host: where nothing waits for
 /// them, their time is that of the next part that does.
 class PartTimer {
  public:
-  /// Set where parts are to be timed on a GPU: each waits for its launches then. Waiting costs time itself.
+  /// It is set where parts are to be timed on a GPU: each waits for its launches then. Waiting costs time
+  /// itself.
   inline static bool waits_for_gpu = false;
 
   explicit PartTimer(PartCost& cost) : cost_{cost} { wait(); }

@@ -12,7 +12,7 @@
 namespace trellis {
 
 namespace {
-/// Below, corrections of a float recursion cost more than they save.
+/// Below this, corrections of a float recursion cost more than they save.
 constexpr double smallest_float_tolerance = 1e-11;
 
 void fill_normal(SpinorField& eta, const TrajectoryKey& key, RandomPurpose purpose, uint32_t id) {
@@ -82,7 +82,7 @@ void set_normal(SpinorField& eta, const TrajectoryKey& key, uint32_t id) {
 }
 
 namespace {
-/// To the tolerance by true residuals; iterating in float where that pays.
+/// Solves to the tolerance by true residuals; iterates in float where that pays.
 SolveReport solve_in_double(std::vector<SpinorField>& x, SquaredOperator& fermion, const RationalSolve& solve,
                             const SpinorField& b) {
   MultiShiftSpec spec{solve.tolerance, solve.max_iterations};
@@ -146,7 +146,8 @@ namespace {
 double last_component(const std::vector<double>& diagonal, const std::vector<double>& off,
                       double eigenvalue) {
   const size_t n = diagonal.size();
-  const double shift = eigenvalue - 1e-10 * std::abs(eigenvalue);  // below it: all pivots are positive
+  const double shift = eigenvalue - 1e-10 * std::abs(eigenvalue);  // it lies below it: all pivots are
+                                                                   // positive
   std::vector<double> pivot(n), y(n, 1.0);
   for (size_t i = 0; i < n; ++i) {
     pivot[i] = diagonal[i] - shift - (i > 0 ? off[i - 1] * off[i - 1] / pivot[i - 1] : 0.0);
@@ -163,7 +164,8 @@ double last_component(const std::vector<double>& diagonal, const std::vector<dou
   return std::abs(y[n - 1]);
 }
 
-/// The ends of the matrix with these diagonals; off has as many numbers, the last one that of the next step.
+/// Returns the ends of the matrix with these diagonals; off has as many numbers, the last one that of the
+/// next step.
 SpectrumEnds tridiagonal_ends(const std::vector<double>& diagonal, std::vector<double> off) {
   SpectrumEnds ends;
   const double next = off.back();

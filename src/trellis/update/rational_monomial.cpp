@@ -12,7 +12,7 @@ RationalMonomial::RationalMonomial(std::string name, SmearedLinksPtr links, Squa
 }
 
 void RationalMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
-  const GaugeField& V = links()->at(U);  // before version()
+  const GaugeField& V = links()->at(U);  // this comes before version()
   fermion_->set_links(V, links()->version());
   SpinorField eta = fermion_->op()->make_field(params_.pseudofermions);
   set_normal(eta, key, params_.id);
@@ -38,7 +38,7 @@ double RationalMonomial::action(const GaugeField& U) {
   return sum;
 }
 
-/// d[phi^dagger r(A) phi] = - sum_k residues[k] x_k^dagger dA x_k, x_k = (A + shifts[k])^-1 phi
+/// Adds d[phi^dagger r(A) phi] = - sum_k residues[k] x_k^dagger dA x_k with x_k = (A + shifts[k])^-1 phi.
 void RationalMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) {
   TRELLIS_REQUIRE(phi_ != nullptr, "monomial ", name(), " has no pseudofermions yet");
   fermion_->set_links(V, links()->version());

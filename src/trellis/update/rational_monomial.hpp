@@ -12,11 +12,11 @@
 namespace trellis {
 
 struct RationalParams {
-  RationalSolve heat_bath;  ///< of x^(power / 2n)
-  RationalSolve dynamics;   ///< of x^(-power / n)
+  RationalSolve heat_bath;  ///< it approximates x^(power / 2n)
+  RationalSolve dynamics;   ///< it approximates x^(-power / n)
   RationalSolve metropolis;
-  int pseudofermions = 1;  ///< n
-  uint32_t id = 0;         ///< keys the random numbers: different for each monomial of a run
+  int pseudofermions = 1;  ///< it is n
+  uint32_t id = 0;         ///< it keys the random numbers and differs for each monomial of a run
 };
 
 class RationalMonomial : public FermionMonomial {

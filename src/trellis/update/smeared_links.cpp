@@ -12,7 +12,7 @@ SmearedLinks::SmearedLinks(const StoutWeights& rho, int levels, Precision dynami
   TRELLIS_REQUIRE(!is_16_bit(dynamics), "smearing is in double or single precision, not ", name_of(dynamics));
 }
 
-/// Of all levels of a pass, in the precision of its fields.
+/// Counts all levels of a pass, in the precision of its fields.
 void SmearedLinks::count(const KernelCost& cost, double volume, Precision precision) {
   const double sites = volume * chain_.levels();
   costs_[Part::smearing].flops += sites * cost.flops;

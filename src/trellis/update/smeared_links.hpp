@@ -9,18 +9,19 @@ namespace trellis {
 
 class SmearedLinks {
  public:
-  /// Smearing and its chain rule are computed in the precision `dynamics` in forces, double or single.
+  /// Computes smearing and its chain rule in the precision `dynamics` in forces, double or single.
   /// @pre levels >= 0
   SmearedLinks(const StoutWeights& rho, int levels, Precision dynamics = Precision::double_precision);
   virtual ~SmearedLinks() = default;
 
-  /// Fat links of U; smears only if U differs from the last one. Collective.
+  /// Returns the fat links of U; smears only if U differs from the last one. Collective.
   virtual const GaugeField& at(const GaugeField& U);
-  /// The same for forces: where these are in single precision, the fat links are smeared in it, and widened.
+  /// Does the same for forces: where these are in single precision, the fat links are smeared in it, and
+  /// widened.
   const GaugeField& at_force(const GaugeField& U);
   /// Returns a number of the fat links that at() or at_force() gave last: every new set has a new one.
   int64_t version() const { return version_; }
-  /// G by the fat links becomes G by the thin ones. @pre at_force()
+  /// Turns G by the fat links into G by the thin ones. @pre at_force()
   virtual void pull_back(LinkDerivative& G);
   /// Returns a zero derivative of the right kind, kept from call to call. @pre at() or at_force()
   LinkDerivative& workspace();
@@ -37,7 +38,7 @@ class SmearedLinks {
     StoutChain chain;     ///< in single precision
     GaugeField fat;       ///< in double
     LinkDerivative G;     ///< in single precision
-    int64_t version = 0;  ///< of `fat`
+    int64_t version = 0;  ///< it is that of `fat`
     Single(const GaugeField& U, const StoutChain& like)
         : map{U},
           thin{map.make_single(U)},
@@ -51,7 +52,7 @@ class SmearedLinks {
   Precision dynamics_;
   std::unique_ptr<Single> single_;
   std::unique_ptr<LinkDerivative> workspace_;
-  const GaugeField* current_ = nullptr;  ///< the fat links that were given last
+  const GaugeField* current_ = nullptr;  ///< these fat links were given last
   int64_t version_ = 0, last_version_ = 0, chain_version_ = 0;
   PartCosts costs_;
   int64_t guarded_links_ = 0;

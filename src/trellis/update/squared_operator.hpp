@@ -1,5 +1,5 @@
 #pragma once
-/// A hermitian positive operator A(V) of links V, as rational actions see it.
+/// A(V) is a hermitian positive operator of links V, as rational actions see it.
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,38 +13,38 @@ namespace trellis {
 
 struct SolveCount;  // monomial.hpp
 
-/// How a solve by factors goes, and where it counts what it made for that.
+/// It says how a solve by factors goes, and where it counts what it made for that.
 struct FactorSolve {
-  double tolerance;  ///< |b - (A + shift) x| / |b|
-  double time;       ///< of the molecular dynamics
+  double tolerance;  ///< it bounds |b - (A + shift) x| / |b|
+  double time;       ///< it is that of the molecular dynamics
   SolveCount* count;
-  double shift = 0;  ///< not negative
+  double shift = 0;  ///< it is not negative
 };
 
 class SquaredOperator {
  public:
   virtual ~SquaredOperator() = default;
-  /// From here on A is that of these links; `version` tells whether they are new. Collective.
+  /// Makes A that of these links from here on; `version` tells whether they are new. Collective.
   virtual void set_links(const GaugeField& V, int64_t version) = 0;
   /// Returns A. @pre set_links()
   virtual LinearOperatorPtr op() const = 0;
   /// Returns A in another storage, made once for each set of links.
   virtual LinearOperatorPtr converted_op(Precision precision) = 0;
-  /// S with A = S^dagger S. Throws NotAvailable where A is not built like that.
+  /// Returns S with A = S^dagger S. Throws NotAvailable where A is not built like that.
   virtual const LinearOperator& root() const;
-  /// A new trajectory begins: what is prepared for solves is forgotten. Collective.
+  /// Begins a new trajectory: what is prepared for solves is forgotten. Collective.
   virtual void begin_trajectory() {}
-  /// x = (A + shift)^-1 b by the factors of A + shift; nothing where the operator has nothing better than
-  /// conjugate gradients.
+  /// Computes x = (A + shift)^-1 b by the factors of A + shift; returns nothing where the operator has
+  /// nothing better than conjugate gradients.
   /// Collective.
   virtual std::optional<SolveReport> solve_by_factors(SpinorField& x, const SpinorField& b,
                                                       const FactorSolve& how);
-  /// G += the derivative of sum_k c_k X_k^dagger A X_k at fixed X_k. Collective.
+  /// Adds the derivative of sum_k c_k X_k^dagger A X_k at fixed X_k to G. Collective.
   virtual void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                               const std::vector<double>& c) = 0;
   /// Returns the flops of one add_derivative on all ranks.
   virtual double derivative_flops(int fields) const = 0;
-  /// Its must-move bytes, all ranks.
+  /// Returns its must-move bytes on all ranks.
   virtual double derivative_bytes(int fields) const = 0;
 };
 

@@ -20,11 +20,11 @@ class StaggeredSea {
   int64_t version_ = -1;
 };
 
-/// The part that all staggered flavours have, with simple links or fat and long ones. Its operators share
-/// links that are updated in place, so they and their copies stay valid.
+/// It is the part that all staggered flavours have, with simple links or fat and long ones. Its operators
+/// share links that are updated in place, so they and their copies stay valid.
 class StaggeredSquare : public SquaredOperator {
  public:
-  /// @pre mass != 0; `action`: for messages
+  /// @pre mass != 0; messages name `action`
   StaggeredSquare(const char* action, const StaggeredPhases& phases, double mass);
   LinearOperatorPtr op() const override;
   LinearOperatorPtr converted_op(Precision precision) override;

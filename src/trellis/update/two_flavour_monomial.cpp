@@ -23,7 +23,7 @@ TwoFlavourMonomial::TwoFlavourMonomial(std::string name, SmearedLinksPtr links, 
                   "Hasenbusch shifts: ", params.numerator.value_or(0), " is not above ", params.shift);
 }
 
-/// By the factors of A + shift where it has a solver for them; else by conjugate gradients.
+/// Solves by the factors of A + shift where it has a solver for them, else by conjugate gradients.
 SolveReport TwoFlavourMonomial::run_solver(SpinorField& x, double shift, const SpinorField& b,
                                            double tolerance) {
   if (const auto report = fermion_->solve_by_factors(x, b, {tolerance, time(), &solve_count(), shift}))
@@ -48,7 +48,7 @@ void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& 
 }
 
 void TwoFlavourMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
-  const GaugeField& V = links()->at(U);  // before version()
+  const GaugeField& V = links()->at(U);  // this comes before version()
   fermion_->set_links(V, links()->version());
   fermion_->begin_trajectory();
   set_time(0);

@@ -1,6 +1,6 @@
 #pragma once
-/// Two flavours, det(A) with A = S^dagger S, split by shifts (M. Hasenbusch, Phys. Lett. B519 (2001) 177; M.
-/// Hasenbusch, K. Jansen, Nucl. Phys. B659 (2003) 299):
+/// Two flavours have det(A) with A = S^dagger S, split by shifts (M. Hasenbusch, Phys. Lett. B519 (2001) 177;
+/// M. Hasenbusch, K. Jansen, Nucl. Phys. B659 (2003) 299):
 ///
 ///   det A = det(A + s_1) prod_k det[(A + s_{k+1}) / (A + s_k)] ...,   S = phi^dagger (A + t) / (A + s) phi.
 ///
@@ -16,12 +16,12 @@
 namespace trellis {
 
 struct TwoFlavourParams {
-  double shift = 0;                 ///< s
-  std::optional<double> numerator;  ///< t > s; none: S = phi^dagger (A + s)^-1 phi
+  double shift = 0;                 ///< it is s
+  std::optional<double> numerator;  ///< it is t > s; without it S = phi^dagger (A + s)^-1 phi
   double dynamics_tolerance = 1e-8, metropolis_tolerance = 1e-10;
   int max_iterations = 20000;
-  uint32_t id = 0;  ///< keys the random numbers: different for each monomial of a run
-  Precision dynamics_precision = Precision::double_precision;  ///< as in RationalSolve
+  uint32_t id = 0;  ///< it keys the random numbers and differs for each monomial of a run
+  Precision dynamics_precision = Precision::double_precision;  ///< it is as in RationalSolve
 };
 
 class TwoFlavourMonomial : public FermionMonomial {
@@ -35,7 +35,7 @@ class TwoFlavourMonomial : public FermionMonomial {
   void add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) override;
 
  private:
-  /// x = (A + shift)^-1 b from x = 0.
+  /// Computes x = (A + shift)^-1 b from x = 0.
   void solve(SpinorField& x, double shift, const SpinorField& b, double tolerance);
   SolveReport run_solver(SpinorField& x, double shift, const SpinorField& b, double tolerance);
   SquaredOperatorPtr fermion_;

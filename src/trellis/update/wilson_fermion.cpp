@@ -85,7 +85,7 @@ void CloverDeterminantMonomial::add_derivative(LinkDerivative& G, const GaugeFie
   const PartTimer timer(costs()[Part::fermion_force]);
   derivative_.begin(V);
   const SpinorField A = clover_term(V, params_);
-  // d log det(A^2 + mu^2) = 2 tr[(A^2 + mu^2)^-1 A dA]
+  // Here d log det(A^2 + mu^2) = 2 tr[(A^2 + mu^2)^-1 A dA].
   const SpinorField inverse =
       params_.twisted_mass == 0 ? clover_inverse(A, params_) : twisted_clover_inverse(A, params_).C;
   derivative_.add_log_determinant(inverse, odd, -n_f_ * coefficient);

@@ -1,6 +1,6 @@
 #pragma once
-/// A = S^dagger S of the even-odd Wilson-clover operator S = A_ee - 1/4 H_eo A_oo^-1 H_oe, for pseudofermion
-/// actions; and the determinant of A_oo that goes with it.
+/// It has A = S^dagger S of the even-odd Wilson-clover operator S = A_ee - 1/4 H_eo A_oo^-1 H_oe, for
+/// pseudofermion actions, and the determinant of A_oo that goes with it.
 #include <map>
 
 #include "trellis/operator/wilson.hpp"
@@ -24,7 +24,7 @@ class WilsonFermion : public SquaredOperator {
   void begin_trajectory() override;
   std::optional<SolveReport> solve_by_factors(SpinorField& x, const SpinorField& b,
                                               const FactorSolve& how) override;
-  /// delta(X^dagger A X) = 2 Re Y^dagger dD X, Y_e = S X_e, both extended to the odd sites so that
+  /// Adds delta(X^dagger A X) = 2 Re Y^dagger dD X with Y_e = S X_e, both extended to the odd sites so that
   /// (D X)_o = 0 and (D^dagger Y)_o = 0.
   void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                       const std::vector<double>& c) override;
@@ -43,10 +43,11 @@ class WilsonFermion : public SquaredOperator {
   std::shared_ptr<WilsonSchur> schur_;
   LinearOperatorPtr normal_;
   std::map<Precision, LinearOperatorPtr> converted_;
-  std::unique_ptr<FactorSolver> factor_solver_;  ///< null: conjugate gradients
+  std::unique_ptr<FactorSolver> factor_solver_;  ///< null takes conjugate gradients
 };
 
-/// S = -n_f log det A_oo; with a twisted mass -(n_f / 2) log det(A_oo^2 + mu^2), A without it. Collective.
+/// It is S = -n_f log det A_oo; with a twisted mass it is -(n_f / 2) log det(A_oo^2 + mu^2), where A is
+/// without it. Collective.
 class CloverDeterminantMonomial : public FermionMonomial {
  public:
   CloverDeterminantMonomial(std::string name, SmearedLinksPtr links, const WilsonParams& params, double n_f)
