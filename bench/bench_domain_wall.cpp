@@ -1,5 +1,5 @@
-/// Moebius domain wall: the pair of hops on all slices, and the whole red-black operator that is built on
-/// it, with the ratio of the two, which are timed in turns.
+/// This program measures the Moebius domain wall: the pair of hops on all slices, and the whole red-black
+/// operator that is built on it, with the ratio of the two, which are timed in turns.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -46,7 +46,8 @@ reference::DomainWallOperator reference_operator(const GaugeField& U, int Ls) {
   return {to_reference(U), p};
 }
 
-/// The larger of |product - reference| / |reference| of H_oe even = odd and H_eo odd = result, of all slices.
+/// Returns the larger of |product - reference| / |reference| of H_oe even = odd and H_eo odd = result, of all
+/// slices.
 double error_of_hops(const GaugeField& U, const SpinorField& even, const SpinorField& odd,
                      const SpinorField& result) {
   const reference::DomainWallOperator D = reference_operator(U, even.slots());
@@ -60,7 +61,7 @@ double error_of_hops(const GaugeField& U, const SpinorField& even, const SpinorF
   return error;
 }
 
-/// x = [M^-1 y, 1/2 M^-1 H B M^-1 y] makes (D5 x)_e = S y.
+/// Tests S by x = [M^-1 y, 1/2 M^-1 H B M^-1 y], which makes (D5 x)_e = S y.
 double error_of_schur(const GaugeField& U, const DomainWallSchur& S, const DomainWallMatrix& matrix,
                       const SpinorField& y, const SpinorField& Sy) {
   SpinorField x = matrix.make_field(Subset::full, 1);
@@ -70,8 +71,8 @@ double error_of_schur(const GaugeField& U, const DomainWallSchur& S, const Domai
   return reference::relative_error(five_vector(Sy), restricted_to(Dx, 0, U.geometry().lattice()));
 }
 
-/// w = [y, 1/2 K^dagger H^dagger y] makes (D5^dagger w)_o = 0 and (D5^dagger w)_e = M^dagger S^dagger y;
-/// M^dagger is what D5^dagger does to even sites alone.
+/// Tests S^dagger by w = [y, 1/2 K^dagger H^dagger y], which makes (D5^dagger w)_o = 0 and (D5^dagger w)_e =
+/// M^dagger S^dagger y; M^dagger is what D5^dagger does to even sites alone.
 double error_of_schur_dagger(const GaugeField& U, const DomainWallMatrix& matrix, const SpinorField& y,
                              const SpinorField& Sy) {
   const Coord& extents = U.geometry().lattice();
@@ -138,7 +139,7 @@ void run(std::vector<Result>& results, std::vector<Ratios>& ratios, const GaugeF
   const double five_volume = double(U.geometry().volume()) * Ls;
   const double links = double(matrix->hop().links().bytes()), field = double(even.bytes());
   Result hops = common("domain_wall_hops", *matrix);
-  hops.flops = wilson_hop_flops * five_volume;  // of the pair D_oe, D_eo
+  hops.flops = wilson_hop_flops * five_volume;  // the pair D_oe, D_eo takes them
   hops.must_move_bytes = matrix->hop().bytes_per_site(Ls) * double(U.geometry().volume());
   hops.cost = 2 * matrix->hop().hop_cost(Ls);
   hops.working_set = (links + 3 * field) * world()->size();

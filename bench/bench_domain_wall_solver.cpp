@@ -1,7 +1,7 @@
-/// Red-black CG of Moebius domain walls: 16 bits inside against double, beside the ratio of the two whole
-/// operators that are timed in the same turn, and twelve batched columns against twelve single ones. --rounds
-/// is the number of turns. The gauge field comes from the heat bath at beta = 6 (30 sweeps from a
-/// cold start), m_f = 0.05.
+/// This program measures red-black CG of Moebius domain walls: 16 bits inside against double, beside the
+/// ratio of the two whole operators that are timed in the same turn, and twelve batched columns against
+/// twelve single ones. --rounds is the number of turns. The gauge field comes from the heat bath at beta = 6
+/// (30 sweeps from a cold start), m_f = 0.05.
 #include "bench/measurement.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/threads.hpp"
@@ -30,7 +30,7 @@ double seconds_of_operator(const LinearOperator& S, const SpinorField& b, int n)
 }
 
 struct Turn {
-  double operators[2];  // double, 16 bit
+  double operators[2];  // the first is double, the second 16 bit
   SolveReport solve[2];
 };
 
@@ -73,7 +73,7 @@ class Measured {
     return t;
   }
 
-  /// Links and fields of a solve in double, all ranks.
+  /// Returns the bytes of links and fields of a solve in double on all ranks.
   double working_set() const {
     return (double(matrix_->hop().links().bytes()) + 7.0 * double(S_->make_field().bytes())) *
            world()->size();
@@ -102,7 +102,7 @@ Options defaults() {
   return defaults;
 }
 
-/// Results of the two solves (the fastest of all turns), and what is made of both.
+/// Adds the results of the two solves (the fastest of all turns), and returns what is made of both.
 Json run(std::vector<Result>& results, const Coord& extents, int link_reals, int Ls, const Options& options) {
   GaugeField U(make_lattice(extents));
   for (int sweep = 0; sweep < 30; ++sweep) heatbath_update(U, {6.0, 1, 1}, 1, 0, uint32_t(sweep));
@@ -118,7 +118,7 @@ Json run(std::vector<Result>& results, const Coord& extents, int link_reals, int
       share[k].push_back(t.operators[k] * t.solve[k].iterations / t.solve[k].seconds);
       if (i == 0 || t.solve[k].seconds < fastest[k].seconds) fastest[k] = t.solve[k];
     }
-    // Twelve times the mean of a batch are compared with it: columns of a point source converge alike
+    // Twelve times the mean of a batch are compared with it: columns of a point source converge alike.
     if (i == 0) batched = 12 * t.solve[1].seconds / m.solve(true, 12).seconds;
   }
   for (const int k : {0, 1}) {

@@ -1,5 +1,5 @@
-/// Messages between ranks by each way of the halos, and global sums: latency, bandwidth, message rate and
-/// overlap against message size, directions, pairs and ranks.
+/// This program measures messages between ranks by each way of the halos, and global sums: latency,
+/// bandwidth, message rate and overlap against message size, directions, pairs and ranks.
 ///
 ///     mpirun -n 8 trellis bench exchange
 ///
@@ -54,16 +54,18 @@ Options defaults() {
   return defaults;
 }
 
-/// One timed thing. Seconds are those of the slowest rank.
+/// It is one timed thing. Seconds are those of the slowest rank.
 struct Row {
   std::string pattern, way, where;
-  int bytes = 0, messages = 0;  ///< of a message, of a part of one in `merged`; sent by a rank
-  double all_bytes = 0;         ///< sent by a rank
+  int bytes = 0, messages = 0;  ///< a message, or a part of one in `merged`, has so many bytes; a rank sends
+                                ///< so many
+  double all_bytes = 0;         ///< a rank sends so many
   int communicators = 1;
   int directions = 0, pairs = 0, ranks = 0, sums = 0;
-  std::vector<double> seconds;                            ///< of one exchange, by rounds
-  std::optional<double> counted_messages, counted_bytes;  ///< of this rank in one exchange, from the counters
-  std::optional<double> overlap;                          ///< 1: all of the exchange is hidden; 0: nothing
+  std::vector<double> seconds;                            ///< one exchange takes them, by rounds
+  std::optional<double> counted_messages, counted_bytes;  ///< the counters of this rank say so in one
+                                                          ///< exchange
+  std::optional<double> overlap;  ///< 1 says that all of the exchange is hidden, 0 that nothing is
 
   double quartile(int which) const {
     std::vector<double> sorted = seconds;
@@ -82,7 +84,7 @@ double seconds_of(const std::function<void()>& call, int calls) {
   return comm.maximum(now() - start) / calls;
 }
 
-/// Calls that take about as long as a timing shall.
+/// Returns how many calls take about as long as a timing shall.
 int calls_for(const std::function<void()>& call, double seconds) {
   int calls = 4;
   double each = seconds_of(call, calls);
@@ -90,7 +92,7 @@ int calls_for(const std::function<void()>& call, double seconds) {
   return std::max(1, int(seconds / each));
 }
 
-/// Ways that there are on this machine, with what each of them times.
+/// It is a way that there is on this machine, with what it times.
 struct Attempt {
   Row row;
   std::function<void()> call;
@@ -114,7 +116,7 @@ void time_in_turns(std::vector<Attempt>& attempts, const Options& options, std::
   for (const Attempt& a : attempts) rows.push_back(a.row);
 }
 
-/// The exchange of a pattern by a way, or null on all ranks, which is said once for each way.
+/// Makes the exchange of a pattern by a way, or returns null on all ranks, which is said once for each way.
 std::shared_ptr<MeasuredExchange> exchange_by(TransportWay way, const Pattern& pattern) {
   static std::vector<TransportWay> refused;
   if (std::find(refused.begin(), refused.end(), way) != refused.end()) return nullptr;
@@ -203,7 +205,7 @@ std::vector<int> numbers_of_pairs(int ranks) {
 void measure_pairs(int bytes, const Options& options, std::vector<Row>& rows) {
   Communicator& comm = *world();
   for (const Pairing pairing : {Pairing::next, Pairing::across}) {
-    if (pairing == Pairing::across && comm.size() < 4) continue;  // the same pair
+    if (pairing == Pairing::across && comm.size() < 4) continue;  // they are the same pair
     for (const int pairs : numbers_of_pairs(comm.size())) {
       const auto complete = [&](Row& row) { row.pairs = pairs; };
       const int other = partner(pairing, comm.rank(), comm.size(), pairs);
@@ -216,7 +218,7 @@ void measure_pairs(int bytes, const Options& options, std::vector<Row>& rows) {
   }
 }
 
-/// Multiply-adds in registers: work that shares nothing with messages.
+/// Does multiply-adds in registers, which is work that shares nothing with messages.
 double compute(int64_t steps) {
   double sums[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   for (int64_t i = 0; i < steps; ++i)
@@ -233,7 +235,7 @@ int64_t steps_in(double seconds) {
   return std::max<int64_t>(1, int64_t(seconds / each));
 }
 
-/// (exchange alone + work alone - both) / the shorter of the two, medians of rounds in turns.
+/// Measures (exchange alone + work alone - both) / the shorter of the two, as medians of rounds in turns.
 void measure_overlap(const Pattern& pattern, int bytes, int directions, const Options& options,
                      std::vector<Row>& rows) {
   volatile double result = 0;
@@ -263,7 +265,7 @@ void measure_overlap(const Pattern& pattern, int bytes, int directions, const Op
   }
 }
 
-/// The messages of a pattern dealt over several communicators, which are under way at once.
+/// Measures the messages of a pattern dealt over several communicators, which are under way at once.
 void measure_endpoints(const Pattern& pattern, int bytes, int directions, const Options& options,
                        std::vector<Row>& rows) {
   std::vector<Attempt> attempts;

@@ -35,7 +35,7 @@ struct Case {
   KernelCost cost;
   std::function<void()> apply;
   std::function<double()> error;
-  double allowed = -1;  ///< of the error, where it is not that of the storage
+  double allowed = -1;  ///< it bounds the error, where that of the storage does not
 };
 
 Result run(const Case& c, const GaugeField& U, const Options& options, double working_set) {
@@ -72,7 +72,7 @@ void gauge_kernels(std::vector<Result>& results, const Coord& extents, const Opt
   const StoutWeights rho = isotropic_stout(0.1);
   StoutChain stout(rho, 1);
   stout.set(U);
-  LinkDerivative derivative(U);  // zero, and so it stays however often it is carried back
+  LinkDerivative derivative(U);  // it is zero, and stays so however often it is carried back
   const std::vector<std::pair<Case, double>> cases = {
       {{"plaquette", plaquette_cost, [&] { sink += plaquette(U); },
         [&] {
@@ -130,7 +130,7 @@ void single_precision_kernels(std::vector<Result>& results, const Coord& extents
     return relative_error(to_reference(smeared).links,
                           reference::stout_smeared(to_reference(U), reference::isotropic_stout(0.1)).links);
   };
-  const KernelCost rounding{0, 1.5 * 2 * links};  // a double field and one of half its size
+  const KernelCost rounding{0, 1.5 * 2 * links};  // it has a double field and one of half its size
   const std::vector<std::pair<Case, double>> cases = {
       {{"plaquette_force", plaquette_force_cost, [&] { add_force(F, wilson, rounded); },
         [&] { return error_of_force(wilson, rounded, U); }},
@@ -151,7 +151,7 @@ void single_precision_kernels(std::vector<Result>& results, const Coord& extents
   for (const auto& [c, working_set] : cases) results.push_back(run(c, rounded, options, working_set));
 }
 
-/// Local numbers of all slots; sites that the field lacks are zero.
+/// Returns the local numbers of all slots; sites that the field lacks are zero.
 std::vector<double> numbers(const SpinorField& field) {
   const auto part = size_t(field.geometry().local_volume() * field.reals());
   std::vector<double> all(part * size_t(field.slots()), 0.0);
@@ -198,7 +198,7 @@ std::vector<double> with_zeros(const Coefficients& real) {
   return found;
 }
 
-/// Each operation once, from known fields, against plain loops over the numbers that are stored.
+/// Does each operation once, from known fields, against plain loops over the numbers that are stored.
 double error_of_operation(const std::string& name, const SpinorField& like, const Coefficients& a,
                           const Coefficients& b) {
   SpinorField x = SpinorField::like(like), r = x, p = x;
@@ -228,7 +228,7 @@ double error_of_operation(const std::string& name, const SpinorField& like, cons
                 relative_error(with_zeros(norms), dots(expected, expected, slots)));
 }
 
-/// Fields of one parity, as the even-odd solvers use them; traffic in fields read and written.
+/// Measures fields of one parity, as the even-odd solvers use them; traffic counts fields read and written.
 void linear_algebra(std::vector<Result>& results, const Coord& extents, Precision precision, int rhs,
                     const Options& options) {
   const LatticePtr lattice = make_lattice(extents);

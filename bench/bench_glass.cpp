@@ -1,5 +1,5 @@
-/// Updates of a Heisenberg spin glass: over-relaxation one sweep after the other and four sweeps a pass, and
-/// the heat bath, with couplings as reals and as signs.
+/// This program measures updates of a Heisenberg spin glass: over-relaxation one sweep after the other and
+/// four sweeps a pass, and the heat bath, with couplings as reals and as signs.
 #include <cmath>
 
 #include "bench/fields.hpp"
@@ -15,8 +15,8 @@ namespace {
 constexpr uint64_t seed = 1, stream = 0;
 constexpr int together = 4;
 
-/// The root mean square difference of components of spins from the reference code, over all ranks; single
-/// spins whose field is small amplify rounding, so that the largest one says little.
+/// Returns the root mean square difference of components of spins from the reference code, over all ranks;
+/// single spins whose field is small amplify rounding, so that the largest one says little.
 double error_of(const SpinGlass& like, CouplingKind kind, bool is_heat_bath, int sweeps_of_pass) {
   const Coord extents = like.lattice().extents();
   SpinGlass glass(like.lattice_ptr(), like.spec());

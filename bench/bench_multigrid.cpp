@@ -1,5 +1,6 @@
-/// Adaptive multigrid on a thermalised field: set-up, solves of one and of twelve columns with what the parts
-/// of a cycle take, and a refresh, beside the fastest Krylov solver on the same field in the same run.
+/// This program measures adaptive multigrid on a thermalised field: set-up, solves of one and of twelve
+/// columns with what the parts of a cycle take, and a refresh, beside the fastest Krylov solver on the same
+/// field in the same run.
 #include <algorithm>
 
 #include "bench/fields.hpp"
@@ -18,7 +19,7 @@
 namespace trellis::bench {
 namespace {
 
-/// The options that this benchmark has beside the common ones.
+/// This benchmark has these options beside the common ones.
 struct Settings {
   ThermalField field;
   std::vector<double> kappas{0.1350};
@@ -28,7 +29,7 @@ struct Settings {
   int coarse_vectors = 0;
   int mass_steps = 0, batch = 0;
 
-  /// With the third level that was asked for.
+  /// Returns the parameters with the third level that was asked for.
   MultigridParams params() const {
     MultigridParams all = multigrid;
     if (coarse_block != Coord{0, 0, 0, 0}) all.coarse_blocks = {coarse_block};
@@ -80,10 +81,10 @@ Options defaults() {
   return defaults;
 }
 
-/// The seconds and costs of one part of a solve.
+/// A part of a solve has its seconds and costs.
 using Part = MultigridProfile::Part;
 
-/// The later part without the earlier one, of which it is the continuation.
+/// Returns the later part without the earlier one, of which it is the continuation.
 Part operator-(Part later, const Part& earlier) {
   later.seconds -= earlier.seconds;
   Cost& cost = later.cost;
@@ -105,8 +106,8 @@ struct NamedPart {
 
 struct Solve {
   SolveReport report;
-  std::vector<NamedPart> parts;               ///< of multigrid; the last is what stands outside of the cycles
-  int64_t cycles = 0, columns_in_cycles = 0;  ///< of multigrid
+  std::vector<NamedPart> parts;  ///< multigrid has these; the last is what stands outside of the cycles
+  int64_t cycles = 0, columns_in_cycles = 0;  ///< multigrid counts them
 };
 
 /// Returns the seconds of the slowest rank.
@@ -132,7 +133,7 @@ const Solve& median_of(std::vector<Solve>& samples) {
   return median_of(samples, [](const Solve& s) { return s.report.seconds; });
 }
 
-/// Where flops and bytes at the ceilings of this run would take all of its seconds.
+/// States the part of the seconds that flops and bytes take at the ceilings of this run.
 void state_share_of_roof(Result& r) {
   const double least = std::max(r.must_move_bytes / r.read_bandwidth, r.flops / r.peak);
   r.more["share_of_roof"] = rounded(least / r.seconds);
@@ -150,7 +151,7 @@ std::shared_ptr<WilsonOperator> make_operator(const GaugeField& U, double kappa,
   return std::make_shared<WilsonOperator>(U, params, KernelChoice{.link_reals = link_reals});
 }
 
-/// One operator on one field, and what was measured of it.
+/// It has one operator on one field, and what was measured of it.
 class MultigridBench {
  public:
   MultigridBench(const GaugeField& U, double kappa, int link_reals, const Options& options)
@@ -190,8 +191,8 @@ class MultigridBench {
   MultigridPtr multigrid_;
   std::vector<MultigridSetupReport> setups_, refreshes_;
   std::map<Precision, std::vector<Solve>> krylov_;
-  std::map<int, std::vector<Solve>> solves_;  ///< by columns
-  std::optional<Solve> krylov_of_many_;       ///< of the largest number of columns, in the fastest storage
+  std::map<int, std::vector<Solve>> solves_;  ///< the key is the number of columns
+  std::optional<Solve> krylov_of_many_;  ///< it has the largest number of columns, in the fastest storage
 };
 
 Solve MultigridBench::timed(const SolverSpec& spec, int columns) const {
@@ -215,8 +216,8 @@ Solve MultigridBench::timed_multigrid(int columns) const {
   return result;
 }
 
-/// In turn, so that all solvers see the same times of the machine. Before the first round each has made a
-/// few iterations, with the copies and halos that they need.
+/// Measures in turn, so that all solvers see the same times of the machine. Before the first round each has
+/// made a few iterations, with the copies and halos that they need.
 void MultigridBench::measure() {
   const double tolerance = settings().tolerance;
   const auto seconds_of = [](MultigridSetupReport report) {
@@ -292,7 +293,7 @@ Result MultigridBench::solve_row(const std::string& kernel, const std::string& n
                  {"converged", report.converged},
                  {"stages", report.stages.size()},
                  {"seconds_each", rounded(report.seconds / columns)}});
-  // columns may be solved in several batches, one after the other, and each cycle is an iteration of one
+  // Columns may be solved in several batches, one after the other, and each cycle is an iteration of one.
   const int64_t iterations = solve.cycles > 0 ? solve.cycles : columns == 1 ? report.iterations : 0;
   if (iterations > 0)
     r.more.update(
@@ -302,13 +303,14 @@ Result MultigridBench::solve_row(const std::string& kernel, const std::string& n
   return r;
 }
 
-/// The bytes that a part reads and writes again and again, of all ranks: ceilings are measured over so many.
+/// Returns the bytes that a part reads and writes again and again, on all ranks: ceilings are measured over
+/// so many.
 double MultigridBench::working_set_of(const char* part, int columns) const {
   const std::string name = part;
   if (name == "coarse")
     return sum_over_ranks(double(multigrid_->memory() - multigrid_->prolongator().bytes()));
   if (name == "transfer") return sum_over_ranks(double(multigrid_->prolongator().bytes()));
-  const double vectors = field_bytes(columns) / 2;  // in float
+  const double vectors = field_bytes(columns) / 2;  // they are in float
   if (name == "outside") return 2 * 10 * vectors;
   return M_->cost(1).bytes / 2 + 4 * vectors;
 }
@@ -382,7 +384,7 @@ Json MultigridBench::summary() {
   return all;
 }
 
-/// Lattices, the finest first, with cycles and seconds of all solves of the last round.
+/// Lists the lattices, the finest first, with cycles and seconds of all solves of the last round.
 Json MultigridBench::levels() const {
   Json all = Json::array();
   const MultigridParams& params = multigrid_->params();
@@ -415,7 +417,7 @@ Json MultigridBench::levels() const {
   return all;
 }
 
-/// True for a safe mass: the lowest |eigenvalue| is at least half the PCAC mass.
+/// Measures the masses; one is safe where the lowest |eigenvalue| is at least half the PCAC mass.
 Json MultigridBench::masses() const {
   const MultigridSpec spec{.multigrid = multigrid_, .tolerance = 1e-8};
   const Inverse inverse = [&](SpinorField& x, const SpinorField& b) { (void)solve(spec, copies_, x, b); };
@@ -433,7 +435,7 @@ int bench(const Options& options) {
   std::vector<Result> results;
   Json summaries;
   std::vector<Coord> lattices = options.lattices;
-  if (!settings().field.gauge.empty()) lattices.resize(1);  // that of the file
+  if (!settings().field.gauge.empty()) lattices.resize(1);  // the file has it
   for (const Coord& extents : lattices) {
     const GaugeField U = settings().field.get(extents);
     for (const int link_reals : options.link_reals)

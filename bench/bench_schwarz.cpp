@@ -1,5 +1,5 @@
-/// The Schwarz method: cycles over 4^4 blocks, beside the hop on a lattice that is as large as a block, which
-/// says what the core could do.
+/// This program measures the Schwarz method: cycles over 4^4 blocks, beside the hop on a lattice that is as
+/// large as a block, which says what the core could do.
 #include "bench/fields.hpp"
 #include "bench/measurement.hpp"
 #include "reference/multigrid/schwarz.hpp"

@@ -1,7 +1,7 @@
-/// Solvers on the even-odd Wilson operator: milliseconds of a CG iteration and its ratio to the hops in it;
-/// mixed precision against the fastest double CG; twelve batched sources against twelve single solves. The
-/// gauge field comes from the heat bath at beta = 6 (a few sweeps from a cold start: smooth enough for kappa
-/// = .134).
+/// This program measures solvers on the even-odd Wilson operator: milliseconds of a CG iteration and its
+/// ratio to the hops in it; mixed precision against the fastest double CG; twelve batched sources against
+/// twelve single solves. The gauge field comes from the heat bath at beta = 6 (a few sweeps from a cold
+/// start: smooth enough for kappa = .134).
 #include <algorithm>
 
 #include "bench/fields.hpp"
@@ -19,12 +19,12 @@
 namespace trellis::bench {
 namespace {
 
-/// A solver and the fastest of its solves.
+/// It is a solver and the fastest of its solves.
 struct Row {
   std::string name;
   SolverSpec spec;
   LinearOperatorPtr inner;
-  Precision precision = Precision::double_precision;  ///< of the inner solver
+  Precision precision = Precision::double_precision;  ///< the inner solver has it
   int rhs = 1;
   SolveReport report{};
 };
@@ -65,7 +65,7 @@ Options defaults() {
   return defaults;
 }
 
-/// The storages of inner solvers that were asked for and that there are.
+/// Lists the storages of inner solvers that were asked for and that there are.
 std::vector<Precision> inner_storages(const Options& options, int link_reals) {
   std::vector<Precision> found;
   for (const Precision precision : options.precisions)
@@ -99,7 +99,8 @@ Json run(std::vector<Result>& results, const Coord& extents, int link_reals, con
       std::make_shared<WilsonMatrix>(U, params, KernelChoice{Precision::double_precision, link_reals});
   const WilsonSchur S(matrix, SchurForm::symmetric);
   std::vector<Row> rows = make_rows(S, inner_storages(options, link_reals));
-  // in turn, the best of each: a solve is too long for a median on a machine that others use too
+  // All rows run in turn, and the best of each counts: a solve is too long for a median on a machine that
+  // others use too.
   double hops = 0;
   const int rounds = std::min(options.rounds, 3);
   for (int round = 0; round < rounds; ++round) {
@@ -110,7 +111,7 @@ Json run(std::vector<Result>& results, const Coord& extents, int link_reals, con
     const double four_hops = 2 * seconds_of_two_hops(matrix);
     hops = round == 0 ? four_hops : std::min(hops, four_hops);
   }
-  // an iteration: the difference of two solves, so that fields, first and last residuals are not in it
+  // An iteration is the difference of two solves, so that fields, first and last residuals are not in it.
   const SolveReport &base = rows[0].report, &shorter = rows[1].report;
   const double iteration =
       (base.seconds - shorter.seconds) / std::max(1, base.iterations - shorter.iterations);

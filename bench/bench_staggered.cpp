@@ -20,11 +20,11 @@ StaggeredPhases bench_phases() {
   return phases;
 }
 
-/// Of the improved hop: that of its long links, which here are the thin ones.
+/// This is the coefficient of the improved hop's long links, which here are the thin ones.
 constexpr double long_coefficient = -1.0 / 24;
 
-/// out += coefficient / 2 sum_mu [ w_mu(x) U_mu(x) in(x+3mu) - conj(w_mu(x-3mu)) U_mu(x-3mu)^dagger in(x-3mu)
-/// ], w_mu(x) = u_mu(x) u_mu(x+mu) u_mu(x+2mu), u = exp(i theta).
+/// Computes out += coefficient / 2 sum_mu [ w_mu(x) U_mu(x) in(x+3mu) - conj(w_mu(x-3mu)) U_mu(x-3mu)^dagger
+/// in(x-3mu) ] with w_mu(x) = u_mu(x) u_mu(x+mu) u_mu(x+2mu), u = exp(i theta).
 void add_long_hop(reference::ColorVectors& out, const reference::Gauge& U, const std::vector<double>& theta,
                   double coefficient, const reference::ColorVectors& in) {
   const auto three = [&](int64_t site, int step) {
@@ -50,7 +50,8 @@ void add_long_hop(reference::ColorVectors& out, const reference::Gauge& U, const
     }
 }
 
-/// The larger of |product - reference| / |reference| of D_oe even = odd and D_eo odd = result, of all slots.
+/// Returns the larger of |product - reference| / |reference| of D_oe even = odd and D_eo odd = result, of all
+/// slots.
 double error_against_reference(const GaugeField& U, bool is_improved, const SpinorField& even,
                                const SpinorField& odd, const SpinorField& result) {
   const reference::Gauge links = to_reference(U);
@@ -88,7 +89,7 @@ Result run(const GaugeField& U, Precision precision, int link_reals, bool is_imp
   r.link_reals = link_reals;
   r.lattice = U.geometry().lattice();
   r.rhs = rhs;
-  r.flops = rhs * hop.flops_per_site() * sites;  // of the pair D_oe, D_eo
+  r.flops = rhs * hop.flops_per_site() * sites;  // the pair D_oe, D_eo takes them
   r.must_move_bytes = hop.bytes_per_site(rhs) * sites;
   r.cost = hop.hop_cost(0, rhs) + hop.hop_cost(1, rhs);
   const double link_bytes =

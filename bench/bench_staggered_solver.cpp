@@ -1,6 +1,7 @@
-/// Solves on the even-odd staggered operator: a CG iteration, the multi-shift CG of an order-12 rational
-/// function against CG for its smallest shift in the same storage, and CG with HISQ links. The gauge field
-/// comes from a few heat-bath sweeps at beta = 6; the shifts are those of a rational function for x^(-1/4).
+/// This program measures solves on the even-odd staggered operator: a CG iteration, the multi-shift CG of an
+/// order-12 rational function against CG for its smallest shift in the same storage, and CG with HISQ links.
+/// The gauge field comes from a few heat-bath sweeps at beta = 6; the shifts are those of a rational function
+/// for x^(-1/4).
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +22,8 @@ namespace {
 
 constexpr double mass = 0.02;
 
-/// Poles of x^(-1/4) spread evenly in the logarithm over the spectrum, as those of a best approximation are.
+/// Returns poles of x^(-1/4) spread evenly in the logarithm over the spectrum, as those of a best
+/// approximation are.
 std::vector<double> order_12_shifts() {
   std::vector<double> shifts;
   for (int k = 0; k < 12; ++k) shifts.push_back(1e-4 * std::pow(2e5, k / 11.0));
@@ -32,9 +34,9 @@ struct Row {
   std::string name;
   SolveReport report;
   double mean_active_shifts;
-  Precision precision;  ///< of the recursion
+  Precision precision;  ///< it is that of the recursion
   int link_reals;
-  double working_set;  ///< links and fields, all ranks
+  double working_set;  ///< links and fields of all ranks take it
 };
 
 /// Returns the bytes in double; in float they are half of it.
@@ -52,7 +54,7 @@ SpinorField point_source(const LinearOperator& A) {
   return b;
 }
 
-/// The recursion alone: `tolerance` is what it claims in its storage.
+/// Times the recursion alone: `tolerance` is what it claims in its storage.
 Row timed_shifts(const char* name, const StaggeredLinks& links, const LinearOperatorPtr& A,
                  const std::vector<double>& shifts, Precision precision, double tolerance) {
   const SpinorField b = point_source(*A);

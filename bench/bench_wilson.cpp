@@ -9,7 +9,8 @@
 namespace trellis::bench {
 namespace {
 
-/// The larger of |product - reference| / |reference| of D_oe even = odd and D_eo odd = result, of all slots.
+/// Returns the larger of |product - reference| / |reference| of D_oe even = odd and D_eo odd = result, of all
+/// slots.
 double error_against_reference(const GaugeField& U, const SpinorField& even, const SpinorField& odd,
                                const SpinorField& result) {
   const reference::Gauge links = to_reference(U);
@@ -37,7 +38,7 @@ Result run(const GaugeField& U, Precision precision, int link_reals, int rhs, co
   r.link_reals = link_reals;
   r.lattice = U.geometry().lattice();
   r.rhs = rhs;
-  r.flops = rhs * wilson_hop_flops * sites;  // of the pair D_oe, D_eo
+  r.flops = rhs * wilson_hop_flops * sites;  // the pair D_oe, D_eo takes them
   r.must_move_bytes = hop.bytes_per_site(rhs) * sites;
   r.cost = 2 * hop.hop_cost(rhs);
   r.working_set = double(hop.links().bytes() + 3 * even.bytes()) * world()->size();

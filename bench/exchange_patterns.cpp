@@ -79,7 +79,7 @@ Pattern merged(const Pattern& pattern) {
         continue;
       }
       same->bytes += m.bytes;
-      same->tag = std::min(same->tag, m.tag);  // of both ranks
+      same->tag = std::min(same->tag, m.tag);  // it is that of both ranks
     }
     return all;
   };

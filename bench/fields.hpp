@@ -1,5 +1,6 @@
 #pragma once
-/// Fields to run benchmarks on, the same for every run and any number of ranks, and what checks compare.
+/// Benchmarks run on these fields, the same for every run and any number of ranks, and checks compare with
+/// them.
 #include <cstring>
 #include <vector>
 
@@ -23,19 +24,19 @@ void fill_random_su3(GaugeField& U, unsigned seed);
 /// Sets numbers of order one in all slots; another phase gives others.
 void fill(SpinorField& field, double phase = 1.0);
 
-/// Sets one non-zero entry in each right-hand side, as the sources of a propagator have. @pre zero, with the
-/// origin
+/// Sets one non-zero entry in each right-hand side, as the sources of a propagator have. @pre the field is
+/// zero, and has the origin
 void set_point_sources(SpinorField& b);
 
 /// Returns the numbers of all ranks on every rank, in the order of the whole lattice, x fastest. Collective.
 ///
-/// local: `reals` numbers for each local site, x fastest
+/// `local` has `reals` numbers for each local site, x fastest.
 std::vector<double> gathered(const Geometry& geometry, const std::vector<double>& local, size_t reals);
 /// Returns the whole lattice on every rank. Collective.
 reference::Gauge to_reference(const GaugeField& U);
-/// One slot on the whole lattice, on every rank; sites that the field lacks are zero. Collective.
+/// Returns one slot on the whole lattice, on every rank; sites that the field lacks are zero. Collective.
 ///
-/// Site: of so many doubles as the field has reals, Spinor<double> or ColorVector<double>
+/// Site has as many doubles as the field has reals: it is Spinor<double> or ColorVector<double>.
 template <class Site>
 std::vector<Site> to_reference(const SpinorField& field, int slot) {
   std::vector<double> local(size_t(field.geometry().local_volume() * field.reals()), 0.0);
@@ -51,7 +52,7 @@ double sum_over_ranks(double value);
 
 /// Returns sqrt(sum |found - expected|^2 / sum |expected|^2).
 double relative_error(const std::vector<double>& found, const std::vector<double>& expected);
-/// The larger one; NaN if one of them is.
+/// Returns the larger one, and NaN if one of them is.
 inline double larger(double a, double b) { return !(a >= b) && a == a ? b : a; }
 /// Returns the same of vectors of complex numbers, matrices or spinors.
 template <class Site>

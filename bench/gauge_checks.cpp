@@ -55,10 +55,10 @@ double error_of_overrelaxation(Heatbath& update, GaugeField& U, uint32_t& trajec
 namespace {
 using Matrices = std::vector<ColorMatrix<double>>;
 
-/// A number from -1 to 1 that depends on its arguments alone.
+/// Returns a number from -1 to 1 that depends on its arguments alone.
 double wave(int64_t n, int component) { return std::sin(1.0 + 0.37 * double(n % 1009) + 1.7 * component); }
 
-/// Sets a derivative by the links: some matrix for each of them.
+/// Sets a derivative by the links, which is some matrix for each of them.
 void fill(LinkDerivative& G) {
   const Geometry& g = G.geometry();
   for (int64_t site = 0; site < g.local_volume(); ++site)

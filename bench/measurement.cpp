@@ -33,8 +33,8 @@ double seconds_per_call(const std::function<void()>& apply, int calls) {
   return comm.maximum(now() - start) / calls;
 }
 
-/// Calls that take about `seconds`. The first ones, which make halos, bring code and fields into the caches
-/// and find out how to walk (device/launch_trials.hpp), do not count.
+/// Returns how many calls take about `seconds`. The first ones, which make halos, bring code and fields into
+/// the caches and find out how to walk (device/launch_trials.hpp), do not count.
 int calls_for(double seconds, const std::function<void()>& apply) {
   constexpr int warm_calls = 48;  // four ways take four launches each in three rounds
   constexpr double longest_warming = 6.0;
@@ -125,15 +125,15 @@ double limit_of(const Result& r, const AllowedErrors& allowed) {
                                                       : allowed.in_fp16;
 }
 
-/// A NaN is an error that was found.
+/// Says whether the error was checked: a NaN is an error that was found.
 bool is_checked(const Result& r) { return !(r.error < 0); }
 
 const char* verdict(const Result& r, const AllowedErrors& allowed) {
   return !is_checked(r) ? "not checked" : r.error <= limit_of(r, allowed) ? "passed" : "failed";
 }
 
-/// Counts the faces between nodes of a lattice that all ranks share, of the node with the most; none on one
-/// node.
+/// Counts the faces between nodes of a lattice that all ranks share, of the node with the most; returns none
+/// on one node.
 std::optional<int64_t> sites_between_nodes(const Coord& lattice) {
   const Communicator& comm = *world();
   const std::vector<int>& nodes = comm.nodes();
@@ -295,13 +295,13 @@ int run_benchmark(const Benchmark& benchmark, int argc, char** argv) {
   } catch (const HelpWanted& help) {
     if (is_root) std::fputs(help.what(), stdout);
     return 0;
-  } catch (const BadArgument& error) {  // the same on all ranks
+  } catch (const BadArgument& error) {  // all ranks come here together
     return is_root ? fail(error.what(), json) : 2;
   }
   try {
     return benchmark.run(options);
   } catch (const std::exception& error) {
-    // what all ranks have is printed by rank 0, which ends the others while they sleep
+    // Rank 0 prints what all ranks have, and ends the others while they sleep.
     if (!is_root) std::this_thread::sleep_for(std::chrono::seconds(2));
     const int status = fail(error.what(), json && is_root);
     if (world()->size() > 1) abort_all_ranks(status);

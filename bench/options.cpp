@@ -12,7 +12,7 @@
 namespace trellis::bench {
 
 namespace {
-/// The number that `text` is, nothing else, if `is_right` takes it.
+/// Returns the number that `text` is, nothing else, if `is_right` takes it.
 template <class Number, class Test>
 Number to_number(const std::string& text, const std::string& expected, const Test& is_right) {
   Number value{};

@@ -10,10 +10,11 @@
 
 namespace trellis::bench {
 
-/// An option of a single benchmark. read() sets its value from a text; BadArgument says what was expected.
+/// It is an option of a single benchmark. read() sets its value from a text; BadArgument says what was
+/// expected.
 struct OwnOption {
-  std::string name, form;  ///< "--vectors", "N"
-  std::string standard;    ///< what help shows as the value without it
+  std::string name, form;  ///< they are "--vectors" and "N", for instance
+  std::string standard;    ///< help shows it as the value without the option
   std::string description;
   std::function<void(const std::string&)> read;
 };
@@ -21,11 +22,11 @@ struct OwnOption {
 OwnOption own_integer(const std::string& name, int& value, int least, int most,
                       const std::string& description);
 OwnOption own_integers(const std::string& name, std::vector<int>& values, int least, int most,
-                       const std::string& description);  ///< separated by commas
+                       const std::string& description);  ///< the text separates them by commas
 OwnOption own_real(const std::string& name, double& value, double least, double most,
                    const std::string& description);
 OwnOption own_reals(const std::string& name, std::vector<double>& values, double least, double most,
-                    const std::string& description);  ///< separated by commas
+                    const std::string& description);  ///< the text separates them by commas
 OwnOption own_text(const std::string& name, const std::string& form, std::string& value,
                    const std::string& description);
 /// Reads the extents of a box, x.y.z.t, all of them at least 1.
@@ -35,16 +36,16 @@ OwnOption own_extents(const std::string& name, Coord& value, const std::string& 
 /// A list that is empty in the defaults is an option that the benchmark does not take.
 struct Options {
   std::vector<Coord> lattices;
-  int least_extent = 2;  ///< of lattices; 1 where a benchmark takes such
+  int least_extent = 2;  ///< lattices have it at least; it is 1 where a benchmark takes such
   std::vector<Precision> precisions;
   std::vector<int> link_reals, rhs, Ls;
   int threads = 1;
-  double seconds = 0.1;  ///< of one timing; the median of `rounds` counts
+  double seconds = 0.1;  ///< one timing takes so long; the median of `rounds` counts
   int rounds = 7;
   bool json = false, check = false, markdown = false;
-  bool is_checkable = true;  ///< takes --check
+  bool is_checkable = true;  ///< it takes --check
   std::vector<OwnOption> own;
-  std::string command;  ///< as it was typed, for the report
+  std::string command;  ///< the report shows it as it was typed
 };
 
 /// parse_options throws this when --help or -h is among the arguments; its text lists the options.
@@ -62,7 +63,7 @@ Options parse_options(int argc, char** argv, const Options& defaults, const std:
 std::string combination(Precision precision, int link_reals);
 /// Says on standard error (rank 0) that a combination is left out, and why.
 void say_skipped(const std::string& what, const std::string& why);
-/// Whether links are stored so; if not, says that the combination is left out.
+/// Returns whether links are stored so; if not, it says that the combination is left out.
 bool is_legal(Precision precision, int link_reals);
 
 }  // namespace trellis::bench

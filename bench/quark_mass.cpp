@@ -14,7 +14,7 @@ namespace trellis::bench {
 
 namespace {
 
-/// gamma5 = diag(1, 1, -1, -1).
+/// Multiplies by gamma5 = diag(1, 1, -1, -1).
 void multiply_by_gamma5(SpinorField& field) {
   std::vector<double> canonical(size_t(field.geometry().local_volume()) * 24);
   for (int slot = 0; slot < field.slots(); ++slot) {
@@ -25,7 +25,7 @@ void multiply_by_gamma5(SpinorField& field) {
   }
 }
 
-/// w -= sum_i v_i <v_i, w>, twice.
+/// Computes w -= sum_i v_i <v_i, w>, twice.
 void orthogonalise(SpinorField& w, const std::vector<SpinorField>& basis) {
   for (int pass = 0; pass < 2; ++pass)
     for (const SpinorField& v : basis) {
@@ -36,7 +36,7 @@ void orthogonalise(SpinorField& w, const std::vector<SpinorField>& basis) {
 
 void scale(SpinorField& v, double factor) { combine(v, Coefficients{factor}, v, Coefficients{0.0}, v); }
 
-/// The mean over the times at which a pion alone is left, more or less.
+/// Returns the mean over the times at which a pion alone is left, more or less.
 template <class F>
 double plateau(int extent, F&& f) {
   double sum = 0;

@@ -1,4 +1,4 @@
-/// Linear algebra of fermion fields: what solvers call between their operators.
+/// This section times the linear algebra of fermion fields: what solvers call between their operators.
 #include "bench/gpu/cases.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -6,11 +6,12 @@
 namespace trellis::gpu_check {
 
 namespace {
-/// The results of all operations on one kind of field, and their times where `tell` is given.
+/// It is told each operation on one kind of field, with the call that is timed.
 using Tell =
     std::function<void(const char* name, double fields, double flops, const std::function<void()>& call)>;
 
-/// fields: how many are read or written; flops: of each real number.
+/// Returns the results of all operations on one kind of field, and times them where `tell` is given; `fields`
+/// counts how many are read or written, and `flops` those of each real number.
 std::vector<double> run_all(const LatticePtr& lattice, const FieldSpec& spec, const Tell& tell) {
   SpinorField x(lattice, spec), y(lattice, spec), z(lattice, spec);
   fill(x);
@@ -29,7 +30,7 @@ std::vector<double> run_all(const LatticePtr& lattice, const FieldSpec& spec, co
   ComplexCoefficients products;
   tell("dot product", 2, 4, [&] { products = dot_each(x, z); });
   for (const auto& product : products) add({product.real(), product.imag()});
-  // Coefficients that leave the fields of the size that they have, however often they are called.
+  // These coefficients leave the fields of the size that they have, however often they are called.
   const Coefficients small(size_t(spec.rhs), 1e-3);
   update_solution_and_direction(z, small, y, small, x);
   add(numbers(z));
@@ -71,7 +72,8 @@ void algebra(Section& section, const LatticePtr& lattice, Precision precision, i
   });
 }
 
-/// From double to another storage and back, as the reliable updates of a mixed-precision solver do.
+/// Times the way from double to another storage and back, as the reliable updates of a mixed-precision solver
+/// go it.
 void conversion(Section& section, const LatticePtr& lattice, Precision precision, int columns) {
   const std::string name = message("convert to ", name_of(precision), ", ", columns, " columns");
   section.run(name, [&] {

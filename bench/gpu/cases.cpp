@@ -86,7 +86,7 @@ void fill(SpinorField& field) {
   SpinorField host = field.spec().backend == Backend::cuda ? field.host_copy() : field;
   if (field.geometry().volume() * field.slots() <= int64_t(1) << 18) {
     bench::fill(host);
-  } else {  // the sines of many columns would take longer than the rest of the check
+  } else {  // the sines of many columns take longer than the rest of the check
     const size_t count = size_t(field.geometry().local_volume()) * size_t(field.reals());
     static std::vector<double> canonical;
     if (canonical.size() != count) {

@@ -10,15 +10,15 @@
 
 namespace trellis::gpu_check {
 
-/// Seconds of one call: median and best of the rounds.
+/// They are the seconds of one call: median and best of the rounds.
 struct Times {
   double median = 0, best = 0;
 };
 
-/// One section of the benchmark: its cases, of which one that fails does not end the others.
+/// It is one section of the benchmark: its cases, of which one that fails does not end the others.
 class Section {
  public:
-  /// Cases begin only before `seconds` are over.
+  /// Begins cases only before `seconds` are over.
   Section(const std::string& name, double seconds);
 
   /// Runs `body` if there is time left; prints what it throws.
@@ -31,9 +31,10 @@ class Section {
   /// Tells how many cases ran; returns the exit status.
   int finish();
 
-  /// Bytes a second, read and written, of a copy within the device.
+  /// Returns the bytes a second, read and written, of a copy within the device.
   double copy_rate();
-  /// Bytes a second over those of a copy; not a number on a simulated GPU, whose rates say nothing.
+  /// Returns bytes a second over those of a copy; it is not a number on a simulated GPU, whose rates say
+  /// nothing.
   double of_copy_rate(double bytes_a_second);
 
  private:
@@ -44,30 +45,31 @@ class Section {
                               const std::vector<double>&, double);
 };
 
-/// The GPU is one that the host simulates: its times say nothing.
+/// Says whether the host simulates the GPU: its times say nothing then.
 bool is_simulated();
-/// Calls in a row, waited for at the end of each round. The first call, which may allocate, does not count.
+/// Times calls in a row, waited for at the end of each round. The first call, which may allocate, does not
+/// count.
 Times time_of(const std::function<void()>& call);
 
-/// Numbers of order one in all columns of a field on any backend. Fields beyond the compared size have the
-/// same ones in each column, which saves time.
+/// Sets numbers of order one in all columns of a field on any backend. Fields beyond the compared size have
+/// the same ones in each column, which saves time.
 void fill(SpinorField& field);
-/// All columns of this rank, on any backend.
+/// Returns all columns of this rank, on any backend.
 std::vector<double> numbers(const SpinorField& field);
 std::vector<double> numbers(const GaugeField& U);
 
-/// "same bits", or the relative difference as a text. A difference above `allowed`, or any on a simulated
-/// GPU, makes the section fail.
+/// Returns "same bits", or the relative difference as a text. A difference above `allowed`, or any on a
+/// simulated GPU, makes the section fail.
 std::string compared(Section& section, const std::string& what, const std::vector<double>& gpu,
                      const std::vector<double>& cpu, double allowed);
-/// The difference from the CPU that rounding explains, for a storage.
+/// Returns the difference from the CPU that rounding explains, for a storage.
 double rounding(Precision precision);
 
 /// Adds lattice and storage, then time, rates and, where `bits` is not empty, what it says.
 Row row_of(Section& section, const std::string& kernel, const Coord& lattice, Precision precision, int reals,
            int columns, const Times& times, double flops, double bytes, const std::string& bits);
 
-/// The sections.
+/// These are the sections.
 void measure_hops(Section& section, const std::vector<int>& extents);
 void measure_algebra(Section& section, const std::vector<int>& extents);
 void measure_gauge(Section& section, const std::vector<int>& extents);

@@ -1,4 +1,4 @@
-/// A few launches of each kind, for tools that count what they move and execute.
+/// This section makes a few launches of each kind, for tools that count what they move and execute.
 #include "bench/fields.hpp"
 #include "bench/gpu/cases.hpp"
 #include "trellis/base/error.hpp"
@@ -13,7 +13,7 @@
 namespace trellis::gpu_check {
 
 namespace {
-/// Each twice: the first one reads what copies and set-up left in the caches.
+/// Makes each launch twice: the first one reads what copies and set-up left in the caches.
 void twice(Section& section, const std::string& name, const std::function<void()>& launch) {
   section.run(name, [&] {
     launch();
@@ -28,7 +28,7 @@ void hops(Section& section, const GaugeField& U) {
       SpinorField in = hop.make_field(Subset::even, columns), out = hop.make_field(Subset::odd, columns);
       fill(in);
       HopTask task;
-      task.columns_per_thread = columns > 1 ? 4 : 1;  // no trial of shapes
+      task.columns_per_thread = columns > 1 ? 4 : 1;  // this leaves no trial of shapes
       twice(section, message("Wilson, ", name_of(precision), ", ", columns, " columns"),
             [&] { hop.apply(out, 1, in, task); });
     }

@@ -1,4 +1,4 @@
-/// Updates of Heisenberg spin glasses in float, with couplings as reals and as signs.
+/// This section times updates of Heisenberg spin glasses in float, with couplings as reals and as signs.
 #include "trellis/kernels/glass/spin_update.hpp"
 
 #include "bench/gpu/cases.hpp"
@@ -16,7 +16,7 @@ std::unique_ptr<SpinGlass> make_glass(const Coord& extents, Backend backend, Cou
   return glass;
 }
 
-/// Spins after some updates from the same start, and their energy.
+/// Returns the spins after some updates from the same start, and their energy.
 std::vector<double> updated(SpinGlass& glass) {
   for (uint32_t sweep = 0; sweep < 2; ++sweep) {
     glass.heat_bath({1.0}, seed, stream, sweep);
@@ -38,7 +38,7 @@ void glass_case(Section& section, int L, CouplingKind kind) {
       bits = compared(section, message("spin glass, ", name_of(kind)), updated(*glass),
                       updated(*make_glass(extents, Backend::cpu, kind)), 1e-3);
     else
-      glass->heat_bath({1.0}, seed, stream, 0);  // from ordered spins
+      glass->heat_bath({1.0}, seed, stream, 0);  // it starts from ordered spins
     const double spins = double(product(extents));
     const double bytes =
         glass->couplings().are_signs() ? over_relaxation_bytes_of_signs : over_relaxation_bytes;

@@ -1,4 +1,4 @@
-/// Hops of all operators, in all storages and over 1 to 12 columns.
+/// This section times hops of all operators, in all storages and over 1 to 12 columns.
 #include <memory>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace trellis::gpu_check {
 namespace {
 constexpr int all_columns[] = {1, 2, 4, 8, 12};
 
-/// Three fields of a sequence D_oe, D_eo.
+/// They are three fields of a sequence D_oe, D_eo.
 struct Fields {
   SpinorField in, middle, out;
   template <class Hop>
@@ -127,7 +127,8 @@ void measure_hops(Section& section, const std::vector<int>& extents) {
     for (const Precision precision : all_precisions) domain_wall(section, U, precision);
     for (const Precision precision : all_precisions)
       for (const bool is_improved : {false, true}) staggered(section, U, precision, is_improved);
-    for (const Precision precision : all_precisions)  // last: their compression on the host takes longest
+    for (const Precision precision : all_precisions)  // they come last: their compression on the host takes
+                                                      // longest
       if (has_link_storage(precision, 8)) wilson(section, U, precision, 8);
   }
 }

@@ -1,7 +1,8 @@
 #pragma once
 /// The programs of the GPU check print this: each result is a JSON object on a line of its own and a row of a
 /// Markdown table. tools/gpu_check_run.sh collects the lines that begin with "{", and those that begin with
-/// "#" or "|". No header of Trellis but bench/json.hpp: the probe, which nvcc compiles, has this too.
+/// "#" or "|". It includes no header of Trellis but bench/json.hpp: the probe, which nvcc compiles, has this
+/// too.
 #include <cmath>
 #include <string>
 
@@ -9,18 +10,19 @@
 
 namespace trellis::gpu_check {
 
-/// The cells of one result, in the order in which they are added.
+/// It has the cells of one result, in the order in which they are added.
 class Row {
  public:
   Row& text(const std::string& key, const std::string& value) { return add(key, value, value); }
   Row& count(const std::string& key, long long value) { return add(key, value, std::to_string(value)); }
-  /// With so many significant digits; null in JSON and "-" in the table where it is not finite.
+  /// Adds a number with so many significant digits; it is null in JSON and "-" in the table where it is not
+  /// finite.
   Row& number(const std::string& key, double value, int digits = 4) {
     char shown[40];
     std::snprintf(shown, sizeof shown, "%.*g", digits, value);
     return add(key, bench::rounded(value, digits), std::isfinite(value) ? shown : "-");
   }
-  /// In the JSON object only.
+  /// Adds a number in the JSON object only.
   Row& hidden_number(const std::string& key, double value) {
     object_[key] = bench::rounded(value, 9);
     return *this;
@@ -30,7 +32,7 @@ class Row {
   friend class Lines;
   Row& add(const std::string& key, const bench::Json& value, const std::string& shown) {
     object_[key] = value;
-    // Piece by piece: g++ 12 takes sums of such texts for overlapping copies and warns.
+    // Texts are appended piece by piece: g++ 12 takes sums of such texts for overlapping copies and warns.
     head_.append(" ").append(key).append(" |");
     rule_ += "---|";
     cells_ += ' ';
@@ -42,7 +44,7 @@ class Row {
   std::string head_ = "|", rule_ = "|", cells_ = "|";
 };
 
-/// Prints the rows of one section, under a new head where their columns change.
+/// It prints the rows of one section, under a new head where their columns change.
 class Lines {
  public:
   explicit Lines(std::string section) : section_{std::move(section)} {}

@@ -1,6 +1,6 @@
-/// gpu_bench SECTION SECONDS EXTENT,EXTENT...: times of the cuda backend, and its bits against those of the
-/// CPU on the first lattice. Sections are processes of their own, since after a fault in a kernel a process
-/// can use the GPU no more. tools/gpu_check_run.sh runs them.
+/// `gpu_bench SECTION SECONDS EXTENT,EXTENT...` prints times of the cuda backend, and compares its bits with
+/// those of the CPU on the first lattice. Sections are processes of their own, since after a fault in a
+/// kernel a process can use the GPU no more. tools/gpu_check_run.sh runs them.
 #include <cstdlib>
 #include <cstring>
 #include <iostream>

@@ -1,4 +1,5 @@
-/// Measurements of hadrons: contractions with seven momenta, sources and what is done with propagators.
+/// This section times measurements of hadrons: contractions with seven momenta, sources and what is done with
+/// propagators.
 #include "bench/fields.hpp"
 #include "bench/gpu/cases.hpp"
 #include "trellis/base/error.hpp"
@@ -11,7 +12,7 @@
 namespace trellis::gpu_check {
 
 namespace {
-/// A propagator on a GPU. Its columns are alike where the lattice is not one that is compared.
+/// Makes a propagator on a GPU. Its columns are alike where the lattice is not one that is compared.
 Propagator propagator(const LatticePtr& lattice, bool is_compared) {
   FieldSpec spec;
   spec.rhs = 12;
@@ -33,7 +34,7 @@ std::vector<double> numbers(const CorrelatorTable& table) {
   return {first, first + 2 * table.values.size()};
 }
 
-/// Times measurements of one propagator, and compares their numbers on both devices.
+/// It times measurements of one propagator, and compares their numbers on both devices.
 class Measurements {
  public:
   Measurements(Section& section, const LatticePtr& lattice)
@@ -44,7 +45,7 @@ class Measurements {
     if (is_compared_) host_.emplace(S_.on(Backend::cpu));
   }
 
-  /// flops and bytes: of a site.
+  /// Runs one measurement; flops and bytes are those of a site.
   void run(const std::string& name, double flops, double bytes,
            const std::function<std::vector<double>(const Propagator&)>& measure) {
     section_.run(name, [&] {
@@ -65,7 +66,7 @@ class Measurements {
 };
 
 void contractions(Section& section, const LatticePtr& lattice) {
-  constexpr double bytes = 288 * 8;  // of a propagator's site
+  constexpr double bytes = 288 * 8;  // a propagator's site has them
   const Momenta seven = momenta_up_to(1);
   Measurements measurements(section, lattice);
   measurements.run("256 mesons, 7 momenta", 256 * (70 + 7 * 6), 2 * bytes,

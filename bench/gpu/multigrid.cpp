@@ -1,4 +1,5 @@
-/// Multigrid at a light mass: set-up and solves beside CG and BiCGStab, and the coarse operator.
+/// This section times multigrid at a light mass: set-up and solves beside CG and BiCGStab, and the coarse
+/// operator.
 #include "trellis/multigrid/multigrid.hpp"
 #include "bench/fields.hpp"
 #include "bench/gpu/cases.hpp"
@@ -18,7 +19,7 @@ constexpr int updates = 24, vectors = 20, sweeps = 2;
 
 using OperatorPtr = std::shared_ptr<WilsonOperator>;
 
-/// Clover quarks on a quenched field at beta = 6.0, where kappa = .1350 is close to its critical value,
+/// Makes clover quarks on a quenched field at beta = 6.0, where kappa = .1350 is close to its critical value,
 /// .1352 (M. Luescher, S. Sint, R. Sommer, P. Weisz, U. Wolff, hep-lat/9609035).
 OperatorPtr light_quark(int extent) {
   GaugeField U = GaugeField(make_lattice({extent, extent, extent, extent})).on(Backend::cuda);
@@ -31,7 +32,7 @@ OperatorPtr light_quark(int extent) {
                                           KernelChoice{Precision::double_precision, 12, Backend::cuda, 0});
 }
 
-/// The second of two solves: the first one allocates and tries shapes of launches.
+/// Times the second of two solves: the first one allocates and tries shapes of launches.
 void solve_case(Section& section, const std::string& name, const WilsonOperator& M, int columns,
                 const SolverSpec& spec, double setup_seconds) {
   section.run(message(name, ", ", columns, " columns"), [&] {

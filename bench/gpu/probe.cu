@@ -1,6 +1,6 @@
 /// This program measures what a GPU gives, whatever runs on it: rates of memory, latencies of launches and
 /// copies; and two experiments on layouts. Times are CUDA events', or the host's between two
-/// synchronisations; medians.
+/// synchronisations; all are medians.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Seconds of one call on the GPU.
+/// Returns the seconds of one call on the GPU.
 double on_gpu(const std::function<void()>& call, int calls = 20, int rounds = 7) {
   cudaEvent_t begin, end;
   check(cudaEventCreate(&begin), "cudaEventCreate");
@@ -50,7 +50,7 @@ double on_gpu(const std::function<void()>& call, int calls = 20, int rounds = 7)
   return median(seconds);
 }
 
-/// Seconds of one call as the host sees it; the GPU is idle before and after each round.
+/// Returns the seconds of one call as the host sees it; the GPU is idle before and after each round.
 double on_host(const std::function<void()>& call, int calls = 50, int rounds = 9) {
   std::vector<double> seconds;
   for (int r = 0; r < rounds; ++r) {
@@ -76,8 +76,8 @@ __global__ void triad(double2* a, const double2* b, const double2* c, size_t cou
 
 __global__ void empty() {}
 
-/// Spinors of 24 floats a site in groups [6][32][4], as Trellis keeps them: each float read by itself, as its
-/// kernels read them, or 16 bytes at once.
+/// Reads spinors of 24 floats a site in groups [6][32][4], as Trellis keeps them: each float is read by
+/// itself, as its kernels read them, or 16 bytes at once.
 template <bool in_vectors>
 __global__ void read_spinors(const float* in, float* out, int sites) {
   const int site = int(blockIdx.x * blockDim.x + threadIdx.x);
@@ -89,7 +89,7 @@ __global__ void read_spinors(const float* in, float* out, int sites) {
     float4 v;
     if (in_vectors) {
       v = __ldg(reinterpret_cast<const float4*>(p + k * 128));
-    } else {  // written so that the compiler does not join them
+    } else {  // it is written so that the compiler does not join them
       asm("ld.global.f32 %0, [%1];" : "=f"(v.x) : "l"(p + k * 128));
       asm("ld.global.f32 %0, [%1];" : "=f"(v.y) : "l"(p + k * 128 + 1));
       asm("ld.global.f32 %0, [%1];" : "=f"(v.z) : "l"(p + k * 128 + 2));
@@ -97,11 +97,11 @@ __global__ void read_spinors(const float* in, float* out, int sites) {
     }
     sum += (v.x + v.y) * (v.z - v.w);
   }
-  if (sum == 1.2345f) out[site] = sum;  // keeps the loads
+  if (sum == 1.2345f) out[site] = sum;  // this keeps the loads
 }
 
-/// Links of 96 floats a site that act on several columns: a thread for each column, as Trellis has it, or all
-/// columns in one thread.
+/// Lets links of 96 floats a site act on several columns: a thread takes each column, as Trellis has it, or
+/// one thread takes all columns.
 template <bool in_thread>
 __global__ void many_columns(const float4* links, const float4* in, float4* out, int sites, int columns) {
   const int site = int(blockIdx.x * blockDim.x + threadIdx.x);
@@ -210,7 +210,7 @@ class Probe {
   }
 
   void layouts() {
-    const int sites = 1 << 21;  // 200 MB of spinors
+    const int sites = 1 << 21;  // they take 200 MB of spinors
     const double spinor_bytes = 96.0 * sites;
     tell("spinors read float by float",
          1e-9 * spinor_bytes / on_gpu([&] { read_spinors<false><<<sites / 128, 128>>>(a_, b_, sites); }),
@@ -218,7 +218,8 @@ class Probe {
     tell("spinors read in 16 bytes",
          1e-9 * spinor_bytes / on_gpu([&] { read_spinors<true><<<sites / 128, 128>>>(a_, b_, sites); }),
          "GB/s");
-    const int columns = 12, half = 1 << 19;  // the even sites of 32^4: links of 201 MB, columns of 604 MB
+    const int columns = 12, half = 1 << 19;  // these are the even sites of 32^4: links of 201 MB, columns of
+                                             // 604 MB
     const auto of_a_column = [&](double seconds) { return 1e9 * seconds / columns / half; };
     const auto* links = reinterpret_cast<const float4*>(a_);
     const auto* in = reinterpret_cast<const float4*>(b_);

@@ -21,7 +21,7 @@ struct Solved {
   std::vector<double> solution;
 };
 
-/// The second of two solves: the first one allocates.
+/// Times the second of two solves: the first one allocates.
 Solved solve_on(const LinearOperatorPtr& A, Precision inner, int columns, bool wants_solution) {
   SpinorField b = A->make_field(columns);
   fill(b);
@@ -79,7 +79,7 @@ void solve_case(Section& section, const std::string& name, const Geometry& geome
 void measure_solves(Section& section, const std::vector<int>& extents) {
   for (const int L : extents) {
     GaugeField U(make_lattice({L, L, L, L}));
-    const uint32_t updates = L > 16 ? 1 : 4;  // on the host
+    const uint32_t updates = L > 16 ? 1 : 4;  // the host makes them
     for (uint32_t update = 0; update < updates; ++update) heatbath_update(U, {6.0, 1, 3}, 1, 0, update);
     const auto wilson = [&](Backend backend) -> LinearOperatorPtr {
       WilsonParams params;

@@ -17,7 +17,7 @@ namespace trellis::gpu_check {
 namespace {
 using Monomials = std::vector<MonomialPtr>;
 
-/// A rational function of the usual shape; only times and bits count here, not what it approximates.
+/// Returns a rational function of the usual shape; only times and bits count here, not what it approximates.
 RationalFunction some_function() {
   RationalFunction r{0.4, {}, {}};
   for (int k = 0; k < 10; ++k) {
@@ -56,11 +56,11 @@ Monomials clover_quarks() {
 
 struct Run {
   TrajectoryRecord record;
-  std::vector<double> links;  ///< after it
+  std::vector<double> links;  ///< they are the links after it
   cuda::Activity activity;
 };
 
-/// The second of two trajectories: the first one makes tables and fields.
+/// Times the second of two trajectories: the first one makes tables and fields.
 Run run_trajectories(const GaugeField& start, Backend backend, Monomials (*quarks)()) {
   GaugeField U = start.on(backend);
   const Monomials fermions = quarks();
@@ -98,7 +98,7 @@ void measure_trajectory(Section& section, const std::vector<int>& extents) {
         Run mine = gpu;
         for (Run* run : {&mine, &cpu})
           run->links.insert(run->links.end(), {run->record.kinetic_before, run->record.dH});
-        // a difference in rounding grows along a trajectory
+        // A difference in rounding grows along a trajectory.
         const std::string bits = compared(section, name, mine.links, cpu.links, 1e-6);
         Row row;
         row.text("trajectory", name)

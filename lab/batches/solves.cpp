@@ -1,5 +1,6 @@
-/// What a source costs when several are solved together: its share of the hops, of an iteration of CG, and of
-/// a whole mixed-precision solve, in turn in one process. README.md beside this file has the numbers.
+/// This program says what a source costs when several are solved together: its share of the hops, of an
+/// iteration of CG, and of a whole mixed-precision solve, in turn in one process. README.md beside this file
+/// has the numbers.
 ///
 ///   lab_batches_solves [--lattice X.Y.Z.T] [--precision float,half] [--link-reals 12] [--rhs 1,2,4,12]
 ///   [--rounds N]
@@ -33,7 +34,7 @@ void set_sources(SpinorField& b, int first) {
   }
 }
 
-/// An operator in the storage inside, and how many columns go together.
+/// It has an operator in the storage inside, and says how many columns go together.
 class Batches {
  public:
   Batches(const WilsonSchur& outside, const WilsonMatrixPtr& matrix, Precision precision, int columns)

@@ -1,6 +1,6 @@
 #pragma once
-/// Boxes of a coarse lattice that are solved for by a few steps of minimal residual each: for counts, one
-/// site after the other.
+/// Boxes of a coarse lattice are solved for by a few steps of minimal residual each: for counts, one site
+/// goes after the other.
 #include <complex>
 
 #include "tests/support/cut_coarse_links.hpp"
@@ -13,7 +13,7 @@ class BoxesByMr {
   BoxesByMr(const CoarseMatrixPtr& D, const Coord& box)
       : box_{box}, S_{test::without_legs_between(*D, box), SchurForm::symmetric} {}
 
-  /// z_B after so many steps from zero; step lengths are each box's own.
+  /// Computes z_B after so many steps from zero; step lengths are each box's own.
   void apply(SpinorField& z, const SpinorField& r) const {
     SpinorField left = r, q = SpinorField::like(r);
     set_zero(z);
@@ -25,7 +25,7 @@ class BoxesByMr {
   int steps = 4;
 
  private:
-  /// z_B += alpha r_B, r_B -= alpha q_B, alpha = <q_B, r_B> / <q_B, q_B>
+  /// Computes z_B += alpha r_B, r_B -= alpha q_B with alpha = <q_B, r_B> / <q_B, q_B>.
   void add_steps(SpinorField& z, SpinorField& r, const SpinorField& q) const {
     const Geometry& g = r.geometry();
     const Coord count = {g.local()[0] / box_[0], g.local()[1] / box_[1], g.local()[2] / box_[2],

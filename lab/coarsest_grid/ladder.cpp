@@ -19,8 +19,8 @@
 namespace trellis::lab {
 namespace {
 
-/// Microseconds of a message and of a reduction; a grid of 64 nodes that splits all four directions, on each
-/// of which a box of 2^4 coarse sites lies, sends 8 messages an exchange.
+/// A message and a reduction take so many microseconds; a grid of 64 nodes that splits all four directions,
+/// on each of which a box of 2^4 coarse sites lies, sends 8 messages an exchange.
 constexpr double message = 2, reduction = 10, messages = 8;
 constexpr int most_steps = 400, cycles = 6;
 
@@ -36,7 +36,7 @@ Settings& settings() {
   return all;
 }
 
-/// What a cycle hands to the coarsest grid: the sources of the even-odd system of P^dagger r, for the
+/// Returns what a cycle hands to the coarsest grid: the sources of the even-odd system of P^dagger r, for the
 /// residuals r of a solve that makes one cycle after the other.
 std::vector<SpinorField> coarse_sources(const Multigrid& multigrid, const WilsonOperator& M,
                                         const SchurOperator& S) {

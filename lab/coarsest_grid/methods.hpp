@@ -1,6 +1,6 @@
 #pragma once
-/// Ways of solving the even-odd system of a coarse operator loosely, S x = b, which count what they ask of a
-/// network. All of them work on fields of one right-hand side, in the storage of S.
+/// These methods solve the even-odd system of a coarse operator loosely, S x = b, and count what they ask of
+/// a network. All of them work on fields of one right-hand side, in the storage of S.
 #include <cmath>
 #include <complex>
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace trellis::lab {
 
-/// What a solve took.
+/// It says what a solve took.
 struct Count {
-  int applications = 0;  ///< of S or S^dagger: two exchanges with the neighbours each
-  int sums = 0;          ///< global reductions
+  int applications = 0;  ///< it counts those of S or S^dagger: two exchanges with the neighbours each
+  int sums = 0;          ///< it counts global reductions
   int box_solves = 0;
   bool converged = false;
 
@@ -26,7 +26,7 @@ struct Count {
   }
 };
 
-/// S, and what is done with it.
+/// It has S, and what is done with it.
 class System {
  public:
   System(const LinearOperator& S, double tolerance) : S{S}, tolerance{tolerance} {}
@@ -38,7 +38,7 @@ class System {
     S.apply_dagger(out, in);
     ++count.applications;
   }
-  /// z = K r of a preconditioner that neither sends nor sums; a copy without one.
+  /// Computes z = K r with a preconditioner that neither sends nor sums; without one it copies r.
   void precondition(SpinorField& z, const SpinorField& r) {
     if (!K) return copy(z, r);
     K(z, r);
@@ -50,7 +50,7 @@ class System {
   Count count;
 };
 
-/// How low modes are taken out.
+/// Low modes are taken out in one of these ways.
 enum class Deflation {
   none,
   by_applications,  ///< x = V lambda^-1 V^dagger S^dagger b by three applications, as deflated solvers do
@@ -90,10 +90,10 @@ inline FieldCoefficients negative_of(FieldCoefficients c) {
 }
 inline FieldList all_of(const std::vector<SpinorField>& fields) { return first_of(fields, fields.size()); }
 
-/// x += what the modes give, r -= S of that.
+/// Adds what the modes give to x, and takes S of that from r.
 inline void deflate(System& system, Deflation how, const Eigenvectors* found, const Modes& modes,
                     SpinorField& x, SpinorField& r) {
-  ++system.count.sums;  // |r|^2, with the products where the images are kept
+  ++system.count.sums;  // |r|^2 comes with the products where the images are kept
   if (how == Deflation::none) return;
   if (how == Deflation::by_applications) {
     SolveCost cost;
@@ -101,7 +101,7 @@ inline void deflate(System& system, Deflation how, const Eigenvectors* found, co
     SpinorField image = SpinorField::like(r);
     system.apply(image, x);
     combine(r, 1.0, r, -1.0, image);
-    system.count.applications += 2;  // of deflate(): S of the guess, which is zero here, and S^dagger
+    system.count.applications += 2;  // deflate() takes them: S of the guess, which is zero here, and S^dagger
     ++system.count.sums;
     return;
   }
@@ -110,7 +110,7 @@ inline void deflate(System& system, Deflation how, const Eigenvectors* found, co
   subtract_each(x, negative_of(c), all_of(modes.vectors));
 }
 
-/// Directions whose images are orthonormal. With modes among them from the start.
+/// It has directions whose images are orthonormal, with modes among them from the start.
 struct KrylovSpace {
   std::vector<SpinorField> directions, images;
   explicit KrylovSpace(const Modes* kept) {
@@ -130,7 +130,7 @@ inline void gcr(System& system, SpinorField& x, SpinorField& r, const Modes* kep
     system.precondition(p, r);
     system.apply(z, p);
     ++system.count.sums;
-    for (int pass = 0; pass < 2 && !space.images.empty(); ++pass) {  // the second is rounding's alone
+    for (int pass = 0; pass < 2 && !space.images.empty(); ++pass) {  // the second pass mends rounding alone
       const FieldCoefficients c = dots_each(all_of(space.images), z);
       subtract_each(z, c, all_of(space.images));
       subtract_each(p, c, all_of(space.directions));
@@ -148,7 +148,7 @@ inline void gcr(System& system, SpinorField& x, SpinorField& r, const Modes* kep
   system.count.converged = left2 <= target2;
 }
 
-/// Points of an interval each of which has the largest product of distances from those before.
+/// Returns points of an interval each of which has the largest product of distances from those before.
 inline std::vector<double> leja_points(double radius, int count) {
   std::vector<double> points{1 + radius};
   while (int(points.size()) < count) {
@@ -170,7 +170,7 @@ inline std::vector<double> leja_points(double radius, int count) {
 /// The vectors of a block of s steps follow one another: v_{i+1} comes from S v_i and earlier ones.
 enum class Basis { power, newton, chebyshev };
 
-/// A block before it is made orthonormal: directions K v_i and images S K v_i.
+/// Makes a block before it is made orthonormal: directions K v_i and images S K v_i.
 inline void make_block(System& system, const SpinorField& r, int s, Basis basis, double radius,
                        std::vector<SpinorField>& p, std::vector<SpinorField>& z) {
   const std::vector<double> points = leja_points(radius, s);
@@ -192,10 +192,10 @@ inline void make_block(System& system, const SpinorField& r, int s, Basis basis,
   }
 }
 
-/// GCR in blocks of s steps with one sum each, without restarts (s-step Krylov methods: A. T. Chronopoulos,
-/// C. W. Gear, J. Comput. Appl. Math. 25 (1989) 153). Products of a block with itself, with earlier images
-/// and with r are one sum; norms follow by subtraction. A block ends where a vector has too little that is
-/// new.
+/// Runs GCR in blocks of s steps with one sum each, without restarts (s-step Krylov methods: A. T.
+/// Chronopoulos, C. W. Gear, J. Comput. Appl. Math. 25 (1989) 153). Products of a block with itself, with
+/// earlier images and with r are one sum; norms follow by subtraction. A block ends where a vector has too
+/// little that is new.
 inline void s_step_gcr(System& system, SpinorField& x, SpinorField& r, const Modes* kept, int s, Basis basis,
                        double radius, int most) {
   constexpr double least_new = 1e-5;
@@ -222,7 +222,7 @@ inline void s_step_gcr(System& system, SpinorField& x, SpinorField& r, const Mod
       before[j] = own[j][0].real();
       overlap[j] = dot_each(z[j], r)[0];
     }
-    size_t rank = 0;  // G = R^dagger R, R in the place of G
+    size_t rank = 0;  // G = R^dagger R gives R in the place of G
     for (; rank < n; ++rank) {
       for (size_t i = 0; i <= rank; ++i) {
         for (size_t k = 0; k < i; ++k) G[i][rank] -= std::conj(G[k][i]) * G[k][rank];
@@ -261,8 +261,9 @@ inline void s_step_gcr(System& system, SpinorField& x, SpinorField& r, const Mod
   system.count.converged = left2 <= target2;
 }
 
-/// Chebyshev iteration for spectra in the ellipses with foci 1 +- sqrt(d2) (T. A. Manteuffel, Numer. Math. 28
-/// (1977) 307): no sums. It stops by looking at |r| as no program on many ranks could: at the fewest steps.
+/// Runs Chebyshev iteration for spectra in the ellipses with foci 1 +- sqrt(d2) (T. A. Manteuffel, Numer.
+/// Math. 28 (1977) 307), which takes no sums. It stops by looking at |r| as no program on many ranks could:
+/// at the fewest steps.
 inline void chebyshev(System& system, SpinorField& x, SpinorField& r, double d2, int most) {
   const double start2 = norm2_each(r)[0], target2 = system.tolerance * system.tolerance * start2;
   SpinorField step = r, image = SpinorField::like(r);

@@ -1,6 +1,6 @@
-/// Orthogonalisation of a field against k others: one after the other, and in one pass each for products and
-/// updates (field/many_fields.hpp). Prints processor seconds of the thread and their ratio beside the ratio
-/// of the bytes.
+/// This program makes a field orthogonal to k others: one after the other, and in one pass each for products
+/// and updates (field/many_fields.hpp). It prints processor seconds of the thread and their ratio beside the
+/// ratio of the bytes.
 ///
 /// usage: many_fields L k [columns [repetitions]]
 #include <ctime>

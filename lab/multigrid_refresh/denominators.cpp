@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
       p.metropolis_tolerance = 1e-7;
       TwoFlavourMonomial monomial("light", links, fermion, p);
       monomial.refresh(U, {5, 0, 1});
-      monomial.action(U);  // with the set-up
+      monomial.action(U);  // this comes with the set-up
       const SolveCount before = monomial.solve_count();
       const double flops = monomial.costs()[Part::solver].flops;
       const Stopwatch watch;

@@ -25,8 +25,8 @@ constexpr double tolerance = 1e-7;
 
 struct Way {
   const char* name;
-  bool is_sweep;       ///< from_vectors_of(1): P and D_c twice
-  double improved;     ///< part of the vectors in a refresh
+  bool is_sweep;       ///< from_vectors_of(1) makes P and D_c twice
+  double improved;     ///< a refresh improves this part of the vectors
   bool stays = false;  ///< only smoother and residuals follow
   MultigridPtr multigrid = nullptr;
 };

@@ -1,5 +1,6 @@
-/// The two hops of an even-odd operator, one after the other, in time slices, and in time slices that are
-/// read in sequence before, in turn in one process. README.md beside this file has the numbers.
+/// This program takes the two hops of an even-odd operator, one after the other, in time slices, and in time
+/// slices that are read in sequence before, in turn in one process. README.md beside this file has the
+/// numbers.
 ///
 ///   lab_two_hops_slices [--lattice X.Y.Z.T] [--precision double,float] [--link-reals 12] [--rhs Ls]
 ///   [--rounds N]

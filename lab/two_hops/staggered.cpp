@@ -1,6 +1,6 @@
-/// What bounds the two hops of a staggered even-odd operator: reading their links in sequence, with and
-/// without the vectors; the hops one after the other, and in time slices; in turn in one process. README.md
-/// beside this file has the numbers.
+/// This program finds what bounds the two hops of a staggered even-odd operator: it reads their links in
+/// sequence, with and without the vectors, and does the hops one after the other, and in time slices, in turn
+/// in one process. README.md beside this file has the numbers.
 ///
 ///   lab_two_hops_staggered [--lattice X.Y.Z.T] [--precision double,float] [--rounds N]
 #include <cstdio>

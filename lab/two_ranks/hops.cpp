@@ -1,5 +1,5 @@
-/// What is left of a rank's speed when others compute beside it, and when they exchange halos, too; each with
-/// the fastest order of the two hops. README.md beside this file has the numbers.
+/// This program finds what is left of a rank's speed when others compute beside it, and when they exchange
+/// halos, too; each has the fastest order of the two hops. README.md beside this file has the numbers.
 ///
 ///   mpirun -n 2 lab_two_ranks_hops [--lattice X.Y.Z.T] [--precision double,float] [--rounds N] [--seconds S]
 #include <algorithm>
@@ -53,7 +53,7 @@ void compare(const Coord& local, Precision precision, int link_reals, const benc
   Pair own(make_lattice(local, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>()), precision, link_reals);
   Pair part(make_lattice(extents, {1, 1, 1, ranks.size()}), precision, link_reals);
   const size_t ways = own.can_walk_in_slices() && part.can_walk_in_slices() ? std::size(orders) : 1;
-  constexpr int warm_pairs = 40;  // past the trials of ways to read
+  constexpr int warm_pairs = 40;  // these take it past the trials of ways to read
   int pairs = warm_pairs;
   const auto seconds_of = [&](Rung rung, PassOrder order) {
     ranks.barrier();

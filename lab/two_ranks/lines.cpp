@@ -1,4 +1,5 @@
-/// What lines cost that go from one core to another and back. README.md beside this file has the numbers.
+/// This program measures what lines cost that go from one core to another and back. README.md beside this
+/// file has the numbers.
 ///
 ///   lab_two_ranks_lines [--rounds N]
 #include <pthread.h>
@@ -18,20 +19,21 @@
 namespace trellis::lab {
 namespace {
 
-/// What a core does with lines that it has read and that another core wrote.
+/// A core does this with lines that it has read and that another core wrote.
 enum class After { nothing, writes };
 
 constexpr size_t line = 64;
 constexpr int warm_turns = 100, turns = 2000;
 
-/// Two cores that exchange messages of one length in turns, each through two slots of its own, as halos do.
+/// They are two cores that exchange messages of one length in turns, each through two slots of its own, as
+/// halos do.
 class TwoCores {
  public:
   explicit TwoCores(size_t bytes) : bytes_{bytes} {
     for (Side& side : sides_)
       for (Memory* memory : {&side.slots[0], &side.slots[1], &side.own}) *memory = Memory(bytes);
   }
-  /// Microseconds to write and to read a message.
+  /// It has the microseconds to write and to read a message.
   struct Cost {
     double write, read;
   };

@@ -1,5 +1,6 @@
-/// What the order-free sums of a CG iteration cost: two norms inside hops and one inside an update, each
-/// beside the same pass without a sum, in turn in one process. README.md beside this file has the numbers.
+/// This program measures what the order-free sums of a CG iteration cost: two norms inside hops and one
+/// inside an update, each beside the same pass without a sum, in turn in one process. README.md beside this
+/// file has the numbers.
 ///
 ///   lab_wilson_cg_exact_sums [--lattice X.Y.Z.T] [--precision double,float] [--link-reals 12] [--rounds N]
 #include <cmath>
@@ -32,7 +33,7 @@ void measure(const GaugeField& U, Precision precision, int link_reals, int round
   std::vector<double> reals(24, 0.0);
   reals[0] = 1.0;
   source.set_site({0, 0, 0}, 0, reals.data());
-  for (int i = 0; i < 8; ++i) {  // spread over all sites: zeros are no typical terms
+  for (int i = 0; i < 8; ++i) {  // the source is spread over all sites: zeros are no typical terms
     S.apply(x, source);
     scale(source, 1.0 / std::sqrt(norm2(x)), x);
   }

@@ -1,5 +1,5 @@
-/// What a CG iteration costs beside its hops, with the norms inside the last hop and as passes of their own,
-/// in turn in one process. README.md beside this file has the numbers.
+/// This program measures what a CG iteration costs beside its hops, with the norms inside the last hop and as
+/// passes of their own, in turn in one process. README.md beside this file has the numbers.
 ///
 ///   lab_wilson_cg_iteration [--lattice X.Y.Z.T] [--precision double,float] [--link-reals 12] [--rounds N]
 #include <cstdio>
@@ -13,7 +13,7 @@
 namespace trellis::lab {
 namespace {
 
-/// An operator whose norms are passes of their own.
+/// It is an operator whose norms are passes of their own.
 class SeparateNorms final : public LinearOperator {
  public:
   explicit SeparateNorms(const LinearOperator& A) : A_{A} {}
@@ -42,7 +42,7 @@ double seconds_of_four_hops(const HoppingTerm& hop, SpinorField& even, SpinorFie
 
 void compare(const GaugeField& U, Precision precision, int link_reals, int rounds) {
   WilsonParams params;
-  params.mass = 1.0;  // well conditioned, whatever the links
+  params.mass = 1.0;  // it is well conditioned, whatever the links are
   const auto matrix = std::make_shared<WilsonMatrix>(U, params, KernelChoice{precision, link_reals});
   const WilsonSchur S(matrix, SchurForm::symmetric);
   const SeparateNorms separate(S);

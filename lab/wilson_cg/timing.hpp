@@ -9,7 +9,7 @@
 
 namespace trellis::lab {
 
-/// Of this process: what others do on the machine counts less.
+/// Returns the seconds of this process: what others do on the machine counts less.
 inline double processor_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 inline double best_decile(std::vector<double> v) {

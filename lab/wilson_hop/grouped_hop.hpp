@@ -1,11 +1,11 @@
 #pragma once
-/// Variants of the Wilson hop for the ladder: the sums of src/trellis/kernels/dirac/wilson_hop.hpp without
-/// ghosts, phases, coefficients and what follows the hop.
+/// These variants of the Wilson hop serve the ladder: they have the sums of
+/// src/trellis/kernels/dirac/wilson_hop.hpp without ghosts, phases, coefficients and what follows the hop.
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 
 namespace trellis::lab {
 
-/// All rows of a link, converted and completed, for several uses of it.
+/// It has all rows of a link, converted and completed, for several uses of it.
 template <class R>
 struct ExpandedLink {
   ColorRow<R> rows[Nc];
@@ -53,7 +53,7 @@ class GroupedHop {
     for (int i = 0; i < count; ++i) out_.store(list[i], slot, psi[i]);
   }
 
-  /// Several right-hand sides of one block, leg by leg; a link is expanded once for all of them.
+  /// Does several right-hand sides of one block, leg by leg; a link is expanded once for all of them.
   TRELLIS_SITE_FN void slots(int block, int slot, int count) const {
     Spinor<Real> psi[largest];
     unroll<8>([&](auto leg) TRELLIS_INLINE_LAMBDA {
@@ -68,8 +68,8 @@ class GroupedHop {
     for (int i = 0; i < count; ++i) out_.store(block, slot + i, psi[i]);
   }
 
-  /// One block, one upper spin component after the other: 18 sums instead of 24, each link is read twice. The
-  /// order of the sums, and so the bits, differ.
+  /// Does one block, one upper spin component after the other: it has 18 sums instead of 24, and reads each
+  /// link twice. The order of the sums, and so the bits, differ.
   TRELLIS_SITE_FN void by_spin(int block, int slot) const {
     Spinor<Real> psi;
     zero(psi.s[2]);
@@ -103,7 +103,7 @@ class GroupedHop {
       add_reconstructed<mu>(psi, h, Real(sign));
   }
 
-  /// What upper component a of a leg's half spinor adds to itself and to its partner below.
+  /// Adds what upper component a of a leg's half spinor gives to itself and to its partner below.
   template <int leg, int a>
   TRELLIS_SITE_FN void add_spin(Spinor<Real>& psi, int block, int slot) const {
     constexpr int mu = leg / 2, partner = (mu < 2) == (a == 0) ? 3 : 2;

@@ -1,5 +1,5 @@
-/// The ladder of the Wilson hop: one kernel walked in different ways, timed in turn in one process. The
-/// question and the answer are in README.md beside this file.
+/// This is the ladder of the Wilson hop: one kernel is walked in different ways, timed in turn in one
+/// process. The question and the answer are in README.md beside this file.
 ///
 ///   lab_wilson_hop_ladder [--lattice X.Y.Z.T] [--precision float,fp16] [--link-reals 18,12] [--rhs 1,4]
 ///                         [--seconds S] [--rounds N]
@@ -27,13 +27,13 @@ namespace {
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-/// The best decile: what the kernel does when nobody else has the core.
+/// Returns the best decile, which is what the kernel does when nobody else has the core.
 double best(std::vector<double> v) {
   std::sort(v.begin(), v.end());
   return v[v.size() / 10];
 }
 
-/// A rung: how many blocks, or right-hand sides of a block, are computed together.
+/// A rung says how many blocks, or right-hand sides of a block, are computed together.
 struct Rung {
   std::string name;
   enum { one_by_one, by_spin, blocks, read_ahead, right_hand_sides } what;
@@ -164,9 +164,9 @@ class Ladder {
   HopLinks links_;
   SpinorField in_, out_;
   std::vector<int32_t> list_;
-  std::vector<Hop> hops_;         // by parity
-  std::vector<Lines> lines_;      // likewise
-  std::vector<Grouped> grouped_;  // likewise
+  std::vector<Hop> hops_;         // the index is the parity
+  std::vector<Lines> lines_;      // the index is the parity
+  std::vector<Grouped> grouped_;  // the index is the parity
 };
 
 template <class Storage, int W, int LinkReals>
