@@ -39,7 +39,7 @@ _WIDTH = 0.06
 
 
 def rows(program: Path, ranks: int, options: list[str]) -> dict[str, float]:
-    """Rates (1/seconds) by name of the rows of one run."""
+    """Return the rates (1/seconds) of one run by the names of its rows."""
     launcher = [] if ranks == 1 else ["mpirun", "-n", str(ranks)]
     done = subprocess.run(
         [*launcher, str(program), "--json", *options], capture_output=True, text=True, check=False
@@ -54,7 +54,10 @@ def rows(program: Path, ranks: int, options: list[str]) -> dict[str, float]:
 
 
 def interval(ratios: list[float]) -> tuple[float, float]:
-    """The narrowest symmetric pair of order statistics that holds the median with 95 %; else the extremes."""
+    """Return the narrowest symmetric pair of order statistics that holds the median with 95 %.
+
+    Where no pair does, return the extremes.
+    """
     ordered, n = sorted(ratios), len(ratios)
     outside, k = 0.0, 0
     while k < n // 2 and 2 * (outside + comb(n, k) / 2**n) <= 0.05:
@@ -67,7 +70,7 @@ def interval(ratios: list[float]) -> tuple[float, float]:
 def compare(
     before: Path, after: Path, what: str, pairs: int, ranks: int, options: list[str]
 ) -> dict[str, list[float]]:
-    """Return ratios after over before of each row."""
+    """Return the ratios, after over before, of each row."""
     ratios: dict[str, list[float]] = defaultdict(list)
     for pair in range(pairs):
         order = (before, after) if pair % 2 == 0 else (after, before)

@@ -21,7 +21,7 @@ import numpy as np
 import trellis as tr
 
 CSW, TOLERANCE = 1.769, 1e-10
-#: Right-hand sides for which the rule is asked.
+#: The rule is asked for these numbers of right-hand sides.
 SOURCES = (1, 12, 48)
 
 

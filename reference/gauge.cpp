@@ -59,7 +59,7 @@ ColorMatrix<double> exponential(const ColorMatrix<double>& A) {
   for (; size > 0.25; size /= 2) ++halvings;
   const ColorMatrix<double> X = std::ldexp(1.0, -halvings) * A;
   ColorMatrix<double> sum = identity_matrix<double>();
-  // this is Horner's scheme
+  // This is Horner's scheme.
   for (int n = 14; n >= 1; --n) sum = identity_matrix<double>() + (1.0 / n) * (X * sum);
   for (int i = 0; i < halvings; ++i) sum = sum * sum;
   return sum;

@@ -104,10 +104,9 @@ std::vector<ColorMatrix<double>> gauge_force(const Gauge& U, double beta, double
         if (direction(n) == mu) continue;
         const int r = reversed(n);
         plaquettes = plaquettes + path(U, x, {m, n, back, r});
-        // it is long in mu, with U_mu(x) first
-        rectangles = rectangles + path(U, x, {m, m, n, back, back, r}) +
-                     path(U, x, {m, n, back, back, r, m})  // it is long in mu, with U_mu(x) last
-                     + path(U, x, {m, n, n, back, r, r});  // it is long in the other direction
+        rectangles = rectangles + path(U, x, {m, m, n, back, back, r})  // mu is long, U_mu(x) comes first
+                     + path(U, x, {m, n, back, back, r, m})             // mu is long, U_mu(x) comes last
+                     + path(U, x, {m, n, n, back, r, r});               // the other direction is long
       }
       force[size_t(4 * x + mu)] = (beta / 6) * traceless_antihermitian(c0 * plaquettes + c1 * rectangles);
     }

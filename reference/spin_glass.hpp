@@ -17,8 +17,8 @@ using BondCouplings = std::array<double, 3>;
 
 struct SpinGlass {
   Coord extents{1, 1, 1, 1};
-  std::vector<BondCouplings> couplings;  ///< [site]
-  std::vector<Spin> spins;               ///< [site]
+  std::vector<BondCouplings> couplings;  ///< the index is [site]
+  std::vector<Spin> spins;               ///< the index is [site]
 };
 
 /// Returns h = sum of J S' over the six bonds of a site. A direction with an extent of 1 has no bonds, and

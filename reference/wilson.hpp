@@ -55,8 +55,8 @@ class WilsonOperator {
  public:
   WilsonOperator(const Gauge& links, const WilsonParameters& parameters);
 
-  SpinorVector apply(const SpinorVector& psi) const;         ///< D psi
-  SpinorVector apply_dagger(const SpinorVector& psi) const;  ///< D^dagger psi
+  SpinorVector apply(const SpinorVector& psi) const;         ///< it returns D psi
+  SpinorVector apply_dagger(const SpinorVector& psi) const;  ///< it returns D^dagger psi
   SpinorVector hop(const SpinorVector& psi, bool is_dagger = false) const;
 
   /// Returns all that is diagonal in the sites: mass, Wilson term, clover, twisted mass.

@@ -50,7 +50,7 @@ void wilson(Section& section, const GaugeField& U, Precision precision, int real
   const Geometry& geometry = U.geometry();
   std::unique_ptr<HoppingTerm> gpu, host;
   for (const int columns : all_columns) {
-    if (columns > 1 && reals != 12) continue;  // storages of links differ in one column
+    if (columns > 1 && reals != 12) continue;  // storages of links differ in one column alone
     section.run(message("Wilson, ", name_of(precision), ", ", reals, " reals, ", columns, " columns"), [&] {
       const auto make = [&](Backend backend) {
         return std::make_unique<HoppingTerm>(U, WilsonParams{}, KernelChoice{precision, reals, backend, 0});

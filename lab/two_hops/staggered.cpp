@@ -36,8 +36,8 @@ void compare(const char* what, const StaggeredLinksPtr& links, Precision precisi
       const double start = bench::now();
       for (int i = 0; i < times; ++i) {
         if (way == 0) {
-          read_streams(streams, all);  // D_oe
-          read_streams(streams, all);  // D_eo
+          read_streams(streams, all);  // this reads the links of D_oe
+          read_streams(streams, all);  // this reads the links of D_eo
         } else {
           hop.apply_twice(out, odd, 0, even, {0.5}, {0.5},
                           way == 1 ? PassOrder::apart : PassOrder::in_slices);

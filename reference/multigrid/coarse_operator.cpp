@@ -39,7 +39,7 @@ void Prolongator::orthonormalise(int64_t aggregate, int chirality) {
         for (const size_t i : places) mul_add(v[i], -c, columns_[j][i]);
       }
     const double norm = std::sqrt(local_dot(v, v).re);
-    // rounding leaves 1e-16 of a vector that depends on others; its direction is noise
+    // Rounding leaves 1e-16 of a vector that depends on others; its direction is noise.
     if (!(norm > 1e-12 * before))
       throw NumericError(message("test vector ", k, " depends on the vectors before it in aggregate ",
                                  aggregate, ", chirality ", chirality == 0 ? "+1" : "-1",

@@ -19,14 +19,14 @@ class Prolongator {
   Prolongator(const Blocks& aggregates, int components, std::vector<LevelVector> test_vectors);
 
   const Blocks& aggregates() const { return aggregates_; }
-  int vectors() const { return int(columns_.size()); }  ///< n
+  int vectors() const { return int(columns_.size()); }  ///< it is n
   int fine_components() const { return components_; }
   /// Returns the orthonormal vectors: column (X, k) of P is vector k on the sites of X, with chirality +1
   /// alone.
   const std::vector<LevelVector>& columns() const { return columns_; }
 
-  LevelVector prolong(const LevelVector& coarse) const;  ///< P v
-  LevelVector restrict(const LevelVector& fine) const;   ///< P^dagger v
+  LevelVector prolong(const LevelVector& coarse) const;  ///< it returns P v
+  LevelVector restrict(const LevelVector& fine) const;   ///< it returns P^dagger v
 
  private:
   void orthonormalise(int64_t aggregate, int chirality);
@@ -43,9 +43,10 @@ class CoarseOperator final : public LevelOperator {
  public:
   CoarseOperator(const LevelOperator& D, const Prolongator& P);
 
-  const Matrix& self(int64_t X) const { return self_[size_t(X)]; }                             ///< A(X)
-  const Matrix& forward_leg(int64_t X, int mu) const { return forward_[size_t(4 * X + mu)]; }  ///< F_mu(X)
-  const Matrix& even_chirality(int64_t X) const { return even_[size_t(X)]; }                   ///< E(X)
+  const Matrix& self(int64_t X) const { return self_[size_t(X)]; }  ///< it is A(X)
+  /// it is F_mu(X)
+  const Matrix& forward_leg(int64_t X, int mu) const { return forward_[size_t(4 * X + mu)]; }
+  const Matrix& even_chirality(int64_t X) const { return even_[size_t(X)]; }  ///< it is E(X)
 
   void add_self(Complex<double>* out, int64_t X, const Complex<double>* in) const override;
   void add_leg(Complex<double>* out, int64_t X, int step, const Complex<double>* in) const override;

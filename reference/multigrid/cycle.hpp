@@ -36,12 +36,13 @@ class LevelSchur {
   /// @pre all extents of the level are even. Throws NumericError where A is singular on a site.
   explicit LevelSchur(LevelOperatorPtr D);
 
-  LevelVector apply(const LevelVector& v) const;   ///< S v_e
-  LevelVector source(const LevelVector& b) const;  ///< A_ee^-1 (b_e - D_eo A_oo^-1 b_o)
-  LevelVector solution(const LevelVector& x, const LevelVector& b) const;  ///< x_e + A_oo^-1 (b_o - D_oe x_e)
+  LevelVector apply(const LevelVector& v) const;   ///< it returns S v_e
+  LevelVector source(const LevelVector& b) const;  ///< it returns A_ee^-1 (b_e - D_eo A_oo^-1 b_o)
+  /// it returns x_e + A_oo^-1 (b_o - D_oe x_e)
+  LevelVector solution(const LevelVector& x, const LevelVector& b) const;
 
  private:
-  LevelVector hop(const LevelVector& v) const;  // (D - A) v
+  LevelVector hop(const LevelVector& v) const;  // it returns (D - A) v
   LevelVector self_inverse(const LevelVector& v) const;
 
   LevelOperatorPtr D_;
@@ -64,8 +65,8 @@ class TwoGrid {
   TwoGrid(LevelOperatorPtr D, const Coord& aggregate, std::vector<LevelVector> test_vectors,
           Smoother smoother, CoarseSolver coarse_solver = exact_coarse_solver());
 
-  LevelVector cycle(const LevelVector& r) const;              ///< K(r)
-  LevelVector coarse_correction(const LevelVector& r) const;  ///< P D_c^-1 P^dagger r
+  LevelVector cycle(const LevelVector& r) const;              ///< it returns K(r)
+  LevelVector coarse_correction(const LevelVector& r) const;  ///< it returns P D_c^-1 P^dagger r
 
   const Prolongator& prolongator() const { return P_; }
   const CoarseOperator& coarse() const { return *coarse_; }

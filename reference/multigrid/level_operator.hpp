@@ -54,9 +54,9 @@ class LevelOperator {
 
   /// Returns D v.
   LevelVector apply(const LevelVector& v) const;
-  Matrix self_matrix(int64_t x) const;           ///< A(x)
+  Matrix self_matrix(int64_t x) const;           ///< it returns A(x)
   Matrix self_inverse(int64_t x) const;          ///< A(x)^-1. Throws NumericError where A(x) is singular.
-  Matrix leg_matrix(int64_t x, int step) const;  ///< F_mu(x) or B_mu(x)
+  Matrix leg_matrix(int64_t x, int step) const;  ///< it returns F_mu(x) or B_mu(x)
   /// Returns all of D. Where two steps lead to the same neighbour, the matrix has the sum of both.
   Matrix dense() const;
 

@@ -16,8 +16,8 @@ namespace trellis::reference {
 
 /// It solves for M_B r from x = 0.
 enum class BlockSolver {
-  exact,       ///< the inverse, by LU
-  mr_full,     ///< minimal residual: q = D_BB r, alpha = <q, r>/<q, q>, x += alpha r, r -= alpha q
+  exact,       ///< it is the inverse, by LU
+  mr_full,     ///< it is minimal residual: q = D_BB r, alpha = <q, r>/<q, q>, x += alpha r, r -= alpha q
   mr_even_odd  ///< the same with S = A_ee - D_eo A_oo^-1 D_oe in the block, from r_e - D_eo A_oo^-1 r_o;
                ///< then x_o = A_oo^-1 (r_o - D_oe x_e). Even is the parity of the lattice's coordinates.
 };
@@ -48,8 +48,9 @@ class Schwarz {
   void minimise_full(LevelVector& x, int64_t block, Workspace& work) const;
   void minimise_even_odd(LevelVector& x, int64_t block, Workspace& work) const;
   void clear(LevelVector& v, const Sites& sites) const;
-  void set_self(LevelVector& out, const LevelVector& v, const Sites& sites) const;          // out = A v
-  void set_self_inverse(LevelVector& out, const LevelVector& v, const Sites& sites) const;  // out = A^-1 v
+  void set_self(LevelVector& out, const LevelVector& v, const Sites& sites) const;  // it computes out = A v
+  // it computes out = A^-1 v
+  void set_self_inverse(LevelVector& out, const LevelVector& v, const Sites& sites) const;
   /// Computes out += factor times the legs of D_BB v that arrive at the sites.
   void add_inner_legs(LevelVector& out, double factor, const LevelVector& v, const Sites& sites) const;
   /// Computes x += alpha r, r -= alpha q on the given sites. Does nothing where q is zero: then r is, too.

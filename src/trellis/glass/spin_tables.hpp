@@ -21,7 +21,8 @@ class SpinTables {
   const SiteHaloPtr& ghosts_of(int parity) const { return halos_[parity]; }
   /// Returns true where ranks cut x, y or z: bonds then lead to other ranks.
   bool has_ghosts() const { return has_ghosts_; }
-  /// Say how many samples this rank has, which is the first, and in how many groups of lanes they lie.
+  /// These functions say how many samples this rank has, which is the first, and in how many groups of lanes
+  /// they lie.
   int samples() const { return layout_->geometry().local()[3]; }
   int first_sample() const { return layout_->geometry().origin()[3]; }
   int sample_lanes() const { return layout_->lane_extents()[3]; }
@@ -39,8 +40,8 @@ class SpinTables {
   /// Returns the blocks of one sample of each lane. @pre sample < samples_of_lane()
   SiteRange of_sample(int parity, int sample) const;
 
-  /// Say the directions of planes, and of rows in a plane, for passes of several sweeps: those with the most
-  /// of them in a sub-lattice.
+  /// These functions say the directions of planes, and of rows in a plane, for passes of several sweeps:
+  /// those with the most of them in a sub-lattice.
   int planes() const { return layout_->sub_extents()[plane_direction_]; }
   int rows() const { return layout_->sub_extents()[row_direction_]; }
   /// Returns rows first .. end - 1 of a plane.

@@ -7,7 +7,7 @@ namespace trellis {
 
 struct ExchangeStep {
   SlotPairs pairs;                    ///< the exchange of these slots was proposed
-  std::vector<uint8_t> is_exchanged;  ///< [sample of the whole lattice][pair]
+  std::vector<uint8_t> is_exchanged;  ///< the index is [sample of the whole lattice][pair]
   std::vector<double> energies;       ///< they are [sample][slot], after the step
 };
 

@@ -36,7 +36,7 @@ class CoarseSetup {
   OperatorCopies operator_;
   std::shared_ptr<CoarseProlongator> prolongator_;
   CoarseMatrixPtr next_;
-  std::vector<CoarserLevel> below_;  ///< of the next level
+  std::vector<CoarserLevel> below_;  ///< they are those of the next level
   DenseMatrix gram_;                 ///< they are the products of the test vectors of which P is made
   int noises_ = 0;                   ///< vectors were replaced so often, each time by other noise
 };

@@ -36,7 +36,7 @@ MultigridForecast MultigridSetup::forecast(int sweeps) const {
   const auto cycle = [&](Precision storage, int coarse_iterations) {
     Cost cost = smoothed(params_.smoothing, storage);
     cost += flops_and_bytes(operator_->cost(1));
-    // these are P and P^dagger, and sums
+    // These are P and P^dagger, and sums.
     cost += cost_of(sites * 2 * 96 * n, sites * 24 * real * (2 * n + 8));
     cost += coarse_iterations * cost_of_coarse_iteration(coarse, params_.vectors, real);
     return cost;

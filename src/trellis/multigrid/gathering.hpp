@@ -33,7 +33,7 @@ class CoarseGathering {
   CoarseGathering(LatticePtr all, const CoarseRanks& ranks);
 
   const LatticePtr& all() const { return all_; }
-  /// Is null on ranks that wait.
+  /// Returns null on ranks that wait.
   const LatticePtr& few() const { return few_; }
   const CoarseRanks& ranks() const { return ranks_; }
 
@@ -87,7 +87,7 @@ class GatheredCoarseOperator final : public LinearOperator {
   CoarseMatrixPtr matrix_;
   FieldSpec domain_;
   std::unique_ptr<const OperatorCopies> copies_;
-  CoarseGathering::Note of_one_, of_two_;  ///< they hold flops and bytes with so many columns
+  CoarseGathering::Note of_one_, of_two_;  ///< they hold flops and bytes with one column and with two
   Cost moving_;                            ///< one column costs this to the few ranks and back
 };
 

@@ -57,8 +57,8 @@ struct MultigridParams {
   /// More than 0 makes the set-up sweep while that saves work in so many solves (sweep_rule.hpp).
   int sources = 0;
   MultigridSmoother smoother = MultigridSmoother::by_rule;
-  int smoothing = 0;  ///< so many Schwarz cycles, or steps of minimal residual; 0 takes 3 of those, 6 of
-                      ///< these
+  int smoothing = 0;  ///< the smoother makes so many Schwarz cycles, or steps of minimal residual; 0 takes 3
+                      ///< of those, 6 of these
   int block_iterations = 4;         ///< a Schwarz block takes so many steps of minimal residual
   Coord schwarz_block{0, 0, 0, 0};  ///< 0 takes that of the aggregates where it is even, else one near to 4
   double coarse_tolerance = 0.05, setup_coarse_tolerance = 0.2;

@@ -85,7 +85,7 @@ class MultigridSetup {
   std::shared_ptr<const WilsonOperator> operator_;
   OperatorCopies fine_;
   std::shared_ptr<Prolongator> prolongator_;
-  std::shared_ptr<SiteField> coefficients_;  ///< v_k = P c_k
+  std::shared_ptr<SiteField> coefficients_;  ///< they are c_k with v_k = P c_k
   uint32_t noises_ = 0;                      ///< vectors were replaced so often, each time by other noise
   CoarseMatrixPtr coarse_;
   std::vector<CoarserLevel> coarser_;

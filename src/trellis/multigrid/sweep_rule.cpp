@@ -34,7 +34,7 @@ MultigridTrial try_cycle(const OperatorCopies& fine, std::unique_ptr<Approximate
   fill_with_noise(x, seed, trial_noise, all_columns(x));
   SolveCost own;
   K->apply(r, x, own);
-  // it is moved once: there is one column
+  // K is moved once: there is one column.
   Gcr gcr(*fine, 1, trial_iterations, [&K](int) { return std::move(K); });
   SolveProgress progress(1, trial_iterations, false);
   SolveColumn& column = progress.columns.front();

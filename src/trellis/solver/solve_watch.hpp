@@ -7,7 +7,7 @@ namespace trellis {
 /// It is one look at a solve: both numbers are 0 before its first iteration.
 struct SolveMoment {
   long iterations = 0;
-  double residual = 0;  ///< the largest |r| / |b| of the recursion
+  double residual = 0;  ///< it is the largest |r| / |b| of the recursion
 };
 
 /// Tells the iterations; the solve's own thread calls it.

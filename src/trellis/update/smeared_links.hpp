@@ -34,10 +34,10 @@ class SmearedLinks {
   /// This belongs to forces in single precision.
   struct Single {
     SinglePrecisionMap map;
-    GaugeField thin;      ///< in single precision
-    StoutChain chain;     ///< in single precision
-    GaugeField fat;       ///< in double
-    LinkDerivative G;     ///< in single precision
+    GaugeField thin;      ///< it is in single precision
+    StoutChain chain;     ///< it works in single precision
+    GaugeField fat;       ///< they are in double
+    LinkDerivative G;     ///< it is in single precision
     int64_t version = 0;  ///< it is that of `fat`
     Single(const GaugeField& U, const StoutChain& like)
         : map{U},

@@ -79,7 +79,7 @@ void TwoFlavourMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) 
 
 double TwoFlavourMonomial::action(const GaugeField& U) {
   TRELLIS_REQUIRE(phi_ != nullptr, "monomial ", name(), " has no pseudofermions yet");
-  const GaugeField& V = links()->at(U);  // before version()
+  const GaugeField& V = links()->at(U);  // this comes before version()
   fermion_->set_links(V, links()->version());
   SpinorField x = SpinorField::like(*phi_);
   solve(x, params_.shift, *phi_, params_.metropolis_tolerance);

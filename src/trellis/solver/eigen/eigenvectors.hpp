@@ -11,7 +11,7 @@ namespace trellis {
 
 class Eigenvectors final : public Prepared {
  public:
-  std::vector<double> values;             ///< the eigenvalues of A^dagger A ascend
+  std::vector<double> values;             ///< they are the eigenvalues of A^dagger A, which ascend
   std::vector<double> relative_residual;  ///< they are |A^dagger A v - lambda v| / upper, in double before
                                           ///< compression
   std::vector<SpinorField> vectors;  ///< they have one right-hand side each, are orthonormal, and have the

@@ -36,11 +36,11 @@ class Bicgstab final : public KrylovMethod {
   void stabilise(SpinorField& x, SpinorField& r, SolveProgress& progress);
   void update_direction(const SpinorField& r, SolveProgress& progress);
   const LinearOperator& A_;
-  SpinorField shadow_, direction_, product_, image_;  ///< r0, p, v, t
+  SpinorField shadow_, direction_, product_, image_;  ///< they are r0, p, v and t
   std::unique_ptr<ApproximateInverse> K_;
-  std::optional<SpinorField> K_direction_, K_residual_;  ///< K p, K s
+  std::optional<SpinorField> K_direction_, K_residual_;  ///< they are K p and K s
   ComplexCoefficients rho_, alpha_, omega_;
-  Coefficients shadow2_, intermediate2_;  ///< |r0|^2, |s|^2
+  Coefficients shadow2_, intermediate2_;  ///< they are |r0|^2 and |s|^2
 };
 
 }  // namespace trellis

@@ -55,12 +55,12 @@ class ConjugateGradient final : public KrylovMethod {
 
   const LinearOperator& A_;
   CgForm form_;
-  SpinorField direction_, product_;      ///< p, q = A p
-  std::optional<SpinorField> gradient_;  ///< s exists for the normal equations only
-  std::optional<SpinorField> resumed_;   ///< A s exists with reliable updates only
+  SpinorField direction_, product_;      ///< they are p and q = A p
+  std::optional<SpinorField> gradient_;  ///< it is s, for the normal equations only
+  std::optional<SpinorField> resumed_;   ///< it is A s, with reliable updates only
   std::unique_ptr<ApproximateInverse> K_;
-  std::optional<SpinorField> step_;  ///< z exists with a preconditioner only
-  Coefficients gradient2_, energy_;  ///< <s, z>, E
+  std::optional<SpinorField> step_;  ///< it is z, with a preconditioner only
+  Coefficients gradient2_, energy_;  ///< they are <s, z> and E
   std::vector<bool> has_direction_;  ///< p and q of the last run are of use
 };
 

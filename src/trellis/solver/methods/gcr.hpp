@@ -64,10 +64,10 @@ class Gcr final : public KrylovMethod {
   /// same for r; Gram-Schmidt is done again, with another sum, where little is left.
   bool step_with_one_sum(int k, SpinorField& r, SolveProgress& progress);
   struct Products {
-    FieldCoefficients with_earlier;  ///< c_jk
-    Coefficients norm2;              ///< |A p_k|^2 before Gram-Schmidt
-    ComplexCoefficients with_r;      ///< <z_k, r>
-    Coefficients left;               ///< |z_k|^2 after it
+    FieldCoefficients with_earlier;  ///< they are c_jk
+    Coefficients norm2;              ///< it is |A p_k|^2 before Gram-Schmidt
+    ComplexCoefficients with_r;      ///< it is <z_k, r>
+    Coefficients left;               ///< it is |z_k|^2 after it
   };
   Products products(int k, const SpinorField& r, SolveProgress& progress) const;
   /// Computes x += sum_k y_k p_k for the columns that take part.
@@ -79,11 +79,11 @@ class Gcr final : public KrylovMethod {
   MakeInverse make_K_;
   std::unique_ptr<ApproximateInverse> K_;
   std::vector<size_t> places_;                    ///< its columns have these places among those of the solve
-  Coefficients before_;                           ///< |r|^2 of the columns at the start of a cycle
-  std::vector<SpinorField> directions_, images_;  ///< p_k, z_k
-  std::vector<Coefficients> image2_;              ///< |z_k|^2
-  std::vector<ComplexCoefficients> alpha_;        ///< [k][rhs]
-  std::vector<std::vector<ComplexCoefficients>> overlap_;  ///< c_jk as [k][j][rhs]
+  Coefficients before_;                           ///< it is |r|^2 of the columns at the start of a cycle
+  std::vector<SpinorField> directions_, images_;  ///< they are p_k and z_k
+  std::vector<Coefficients> image2_;              ///< they are |z_k|^2
+  std::vector<ComplexCoefficients> alpha_;        ///< the index is [k][rhs]
+  std::vector<std::vector<ComplexCoefficients>> overlap_;  ///< they are c_jk as [k][j][rhs]
 };
 
 }  // namespace trellis

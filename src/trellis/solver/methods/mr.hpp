@@ -32,9 +32,9 @@ class MinimalResidual final : public KrylovMethod {
  private:
   const LinearOperator& A_;
   double relaxation_;
-  SpinorField image_;  ///< A z
+  SpinorField image_;  ///< it is A z
   std::unique_ptr<ApproximateInverse> K_;
-  std::optional<SpinorField> step_;  ///< z exists with a preconditioner only
+  std::optional<SpinorField> step_;  ///< it is z, with a preconditioner only
 };
 
 }  // namespace trellis
