@@ -23,9 +23,9 @@ struct MultiShiftSpec {
 /// Solves (A + shifts[k]) x[k] = b for all k in the Krylov space of the smallest shift (B. Jegerlehner,
 /// hep-lat/9612014), from x = 0: what x holds on entry is not used. Every shift is checked afterwards, and
 /// one that misses the tolerance is finished by conjugate gradients of its own from there.
-/// An iteration moves 1 apply + 10 fields as for one shift (A^dagger A: 9), and for each further shift that
-/// is not yet done 1 field: four iterations are taken in one pass (field/shift_updates.hpp), + 1 for all. A +
-/// the smallest shift costs nothing extra where the operator has with_shift().
+/// The traffic of an iteration is 1 apply + 10 fields as for one shift (A^dagger A: 9), and for each further
+/// shift that is not yet done 1 field: four iterations are taken in one pass (field/shift_updates.hpp), + 1
+/// for all. A + the smallest shift costs nothing extra where the operator has with_shift().
 ///
 /// In the report, relative_residual is [shift][right-hand side], iterations counts the longest chain,
 /// restarts the shifts that needed iterations of their own, and mean_active_shifts those that an iteration of

@@ -7,7 +7,7 @@ namespace trellis {
 
 /// P = T_n((upper + cutoff - 2 A) / (upper - cutoff)) lies between -1 and 1 on eigenvalues in [cutoff,
 /// upper], and grows like cosh(2 n sqrt((cutoff - lambda) / upper)) below the cutoff.
-/// It moves n applications, and 6 fields for each of them.
+/// The traffic is n applications, and 6 fields for each of them.
 class ChebyshevFilter {
  public:
   /// @pre degree >= 1; 0 < cutoff < upper

@@ -8,7 +8,7 @@ namespace trellis {
 
 /// It solves A x = b with any A, and nothing guarantees that it converges: a column whose coefficients vanish
 /// begins anew from its residual.
-/// An iteration moves 2 applies + 25 fields.
+/// The traffic of an iteration is 2 applies + 25 fields.
 struct BicgstabSpec {
   double tolerance = 1e-10;
   int max_iterations = 10000;

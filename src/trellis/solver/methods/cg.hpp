@@ -11,9 +11,9 @@ namespace trellis {
 /// gradients on A^dagger A x = A^dagger b, in the form that keeps r = b - A x and its image A^dagger r
 /// (CGLS), so that it stops on the residual asked for. A direction of negative curvature ends it as
 /// broke_down.
-/// An iteration moves 1 apply + 10 fields (p.Ap 2, r and |r|^2 3, x and p 5); A^dagger A: 8. On the normal
-/// equations it moves 1 apply, 1 apply_dagger + 8 fields (r and |r|^2 3, x and p 5); |A p|^2 and |A^dagger
-/// r|^2 are summed while the operator writes, where it can, and cost a field each where not.
+/// The traffic of an iteration is 1 apply + 10 fields (p.Ap 2, r and |r|^2 3, x and p 5); A^dagger A: 8. On
+/// the normal equations it is 1 apply, 1 apply_dagger + 8 fields (r and |r|^2 3, x and p 5); |A p|^2 and
+/// |A^dagger r|^2 are summed while the operator writes, where it can, and cost a field each where not.
 /// A preconditioner is one of A, on the normal equations of A^dagger A; it has to be declared linear,
 /// hermitian and positive.
 struct CgSpec {

@@ -10,9 +10,9 @@ namespace trellis {
 /// It solves A x = b with any A whose hermitian part is definite (else it may stagnate, and says so); the
 /// iterates are those of restarted (F)GMRES. A preconditioner may be another one at each step, a solver for
 /// example. Columns that are done are taken out of the batch, where enough of them are (Gcr::narrow).
-/// Step k of a cycle (k from 0) moves 1 apply + 10 + 2 k fields, 2 k + 3 more where Gram-Schmidt is done
-/// twice, and 3 fields a step for x at the cycle's end. It works in 2 restart_length fields, made as cycles
-/// need them.
+/// The traffic of step k of a cycle (k from 0) is 1 apply + 10 + 2 k fields, 2 k + 3 more where Gram-Schmidt
+/// is done twice, and 3 fields a step for x at the cycle's end. The workspace has 2 restart_length fields,
+/// made as cycles need them.
 struct GcrSpec {
   double tolerance = 1e-10;
   int max_iterations = 10000;

@@ -7,7 +7,8 @@
 namespace trellis {
 
 /// It computes x += relaxation (<A r, r> / |A r|^2) r, for A whose hermitian part is definite: it is a
-/// smoother more than a solver. An iteration moves 1 apply + 9 fields.
+/// smoother more than a solver.
+/// The traffic of an iteration is 1 apply + 9 fields.
 /// @pre 0 < relaxation < 2
 struct MrSpec {
   double tolerance = 1e-10;
