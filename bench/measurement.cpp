@@ -295,7 +295,7 @@ int run_benchmark(const Benchmark& benchmark, int argc, char** argv) {
   } catch (const HelpWanted& help) {
     if (is_root) std::fputs(help.what(), stdout);
     return 0;
-  } catch (const BadArgument& error) {  // all ranks come here together
+  } catch (const BadArgument& error) {  // the error is the same on all ranks
     return is_root ? fail(error.what(), json) : 2;
   }
   try {

@@ -82,7 +82,7 @@ std::vector<int> CoarseSetup::orthonormalise(const SiteField& vectors) {
 bool CoarseSetup::has_next() {
   try {
     next_ = galerkin_product(*D_, *prolongator_);
-  } catch (const NumericError& error) {  // all ranks come here together
+  } catch (const NumericError& error) {  // the error is the same on all ranks
     report_.notes.push_back(
         message("level ", level_ + 1, ": ", error.what(), ": other noise replaced all test vectors"));
     return false;

@@ -274,7 +274,7 @@ bool MultigridSetup::has_coarse_operator() {
   if (is_rounded()) prolongator_->round_columns();
   try {
     set_second(galerkin_product(*matrix_, *prolongator_, workspace()));
-  } catch (const NumericError& error) {  // all ranks come here together
+  } catch (const NumericError& error) {  // the error is the same on all ranks
     report_.notes.push_back(message(error.what(), ": other noise replaced all test vectors"));
     return false;
   }

@@ -26,7 +26,7 @@ const char* name_of(StopReason reason);
 struct SolveStage {
   std::string method;
   int iterations = 0;
-  double residual = 0;  ///< It is a part of a solve that went on with another method.
+  double residual = 0;  ///< it is the largest |b - A x| / |b| at its end
   StopReason reason = StopReason::converged;
 };
 

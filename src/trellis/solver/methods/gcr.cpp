@@ -126,7 +126,7 @@ Coefficients Gcr::orthogonalise(int k, SolveProgress& progress) {
   return norms;
 }
 
-/// A vector that loses much once more lies in the space of the others but for rounding.
+/// Computes p_k = K r, and z_k = A p_k as it comes.
 void Gcr::apply(int k, SpinorField& r, SolveProgress& progress) {
   const size_t step = size_t(k);
   make_room(k, r.rhs());
