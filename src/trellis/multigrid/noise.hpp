@@ -7,7 +7,7 @@
 
 namespace trellis {
 
-/// A draw says which random numbers come: set-ups draw anew, and coarse fields have numbers of their own.
+/// Coarse fields have this draw, and so random numbers of their own; set-ups draw anew.
 inline constexpr uint32_t coarse_noise = 1000;
 /// Returns the first numbers of a level between the finest and the coarsest, which draws anew fewer than a
 /// hundred times.

@@ -31,7 +31,7 @@ int ghost_reals(Precision storage, int leg) {
 }  // namespace
 
 namespace {
-/// Returns 0 where a direction has none.
+/// Returns the even extent of blocks in a direction that is nearest to 4, and 0 where there is none.
 int even_extent(const Geometry& geometry, int mu) {
   int found = 0;
   for (int extent = 2; extent <= 8; extent += 2)
