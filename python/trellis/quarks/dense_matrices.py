@@ -19,9 +19,9 @@ from .operators import QuarkOperator
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
-#: Wilson quarks on 4^4. The eigenvalues of such a matrix take minutes on one core.
+#: So many rows have Wilson quarks on 4^4. The eigenvalues of such a matrix take minutes on one core.
 LARGEST_ROWS = 3072
-#: Columns that LAPACK takes together; with the workspace that SciPy gives it they are three.
+#: LAPACK takes so many columns together; with the workspace that SciPy gives it they are three.
 LAPACK_BLOCK = 64
 
 
@@ -68,7 +68,7 @@ def require_rows(rows: int, M: QuarkOperator, *, reduces: bool = False) -> None:
 
 
 def _global_shape(M: QuarkOperator) -> tuple[int, ...]:
-    """Shape of a field on the whole lattice, as `M.apply` has it for this rank's part."""
+    """Return the shape of a field on the whole lattice, as `M.apply` has it for this rank's part."""
     slices = (M._slices,) if M._slices > 1 else ()
     return (*slices, *M.geometry.extents[::-1], *((4, 3) if M._has_spin else (3,)))
 
@@ -96,7 +96,7 @@ def _assembled(M: QuarkOperator, shape: tuple[int, ...]) -> Complex:
 
 
 class DenseOperator(NoArray):
-    """A quark operator as a matrix: what :func:`dense` returns.
+    """This is a quark operator as a matrix, which :func:`dense` returns.
 
     Attributes
     ----------
@@ -120,11 +120,11 @@ class DenseOperator(NoArray):
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return len(self.matrix)
 
     def log_det(self) -> complex:
-        """log det M = log |det M| + i phase, -pi < phase <= pi. Collective.
+        """Return log det M = log |det M| + i phase, -pi < phase <= pi. Collective.
 
         Raises
         ------
@@ -195,7 +195,8 @@ class DenseOperator(NoArray):
 
 
 def _factorised(matrix: Complex) -> tuple[Complex, NDArray[np.int32]]:
-    """LU factors and pivots; NumericError where rounding cannot tell the matrix from a singular one."""
+    """Return LU factors and pivots; raise NumericError where rounding cannot tell the matrix from a singular
+    one."""
     factors, pivots, failure = lapack.zgetrf(matrix)
     share = 0.0
     if not failure:

@@ -17,7 +17,7 @@ from .operators import QuarkOperator, WilsonClover
 
 
 def log_det(M: QuarkOperator) -> complex:
-    """log det M = log |det M| + i phase, -pi < phase <= pi, of a small lattice. Collective.
+    """Return log det M = log |det M| + i phase, -pi < phase <= pi, of a small lattice. Collective.
 
     Wilson and staggered quarks have at most 3072 rows, as of :func:`dense`. Domain walls are reduced to
     matrices of four dimensions, so that 12 V is at most 3072 whatever Ls is.
@@ -64,7 +64,7 @@ def _kernel(M: MoebiusDomainWall) -> Complex:
 
 
 def _reduced(D_W: Complex, M: MoebiusDomainWall) -> complex:
-    """Return log det D5, the columns of chi_1, chi_2, ... eliminated one after the other."""
+    """Return log det D5; the columns of chi_1, chi_2, ... are eliminated one after the other."""
     p, Ls, rows = M._params, M.Ls, len(D_W)
     b5, c5 = (list(x) * (Ls if len(x) == 1 else 1) for x in (p.b5, p.c5))
     plus = np.tile(np.repeat([1.0, 0.0], 6), rows // 12)
@@ -76,7 +76,7 @@ def _reduced(D_W: Complex, M: MoebiusDomainWall) -> complex:
         D_minus = np.eye(rows) - c5[s] * D_W
         return D_plus * minus - D_minus * plus, D_plus * plus - D_minus * minus
 
-    first, ahead = couplings(0)  # of a row that couples chi_0 to chi_{s+1}
+    first, ahead = couplings(0)  # this row couples chi_0 to chi_{s+1}
     first = first * (minus - p.mass * plus)
     total = 0j
     for s in range(1, Ls):
@@ -101,7 +101,7 @@ def _eliminated(
     """
     rows = len(upper)
     factors, tau, _, failure = lapack.zgeqrf(np.vstack([upper, lower]), lwork=LAPACK_BLOCK * rows)
-    # the last columns of the unitary matrix, whose adjoint makes zeros of (upper, lower)
+    # The last columns of the unitary matrix have an adjoint that makes zeros of (upper, lower).
     below = np.vstack([np.zeros_like(first), np.eye(rows)])
     U, _, also = lapack.zunmqr("L", "N", factors, tau, below, LAPACK_BLOCK * rows)
     diagonal = factors.diagonal()

@@ -54,11 +54,11 @@ def spatial_doublers(M5: float, nu: float, xi0: float) -> str:
 
 
 class MoebiusDomainWall(QuarkOperator):
-    """The Moebius domain-wall operator; Shamir's is b5 = 1, c5 = 0.
+    """This is the Moebius domain-wall operator; Shamir's is b5 = 1, c5 = 0.
 
-    D5 psi_s = D_+ psi_s - D_- [P_- psi_{s+1} + P_+ psi_{s-1}], wrapped terms times -mass, with
-    D_+ = b5 D_W(-M5) + 1 and D_- = 1 - c5 D_W(-M5). A solver bound to it gives propagators of the 4-D quark
-    q = P_- psi_0 + P_+ psi_{Ls-1}, which is (D_ov^-1 - 1) / (1 - mass) already.
+    It is D5 psi_s = D_+ psi_s - D_- [P_- psi_{s+1} + P_+ psi_{s-1}], wrapped terms times -mass, with D_+ = b5
+    D_W(-M5) + 1 and D_- = 1 - c5 D_W(-M5). A solver bound to it gives propagators of the 4-D quark q = P_-
+    psi_0 + P_+ psi_{Ls-1}, which is (D_ov^-1 - 1) / (1 - mass) already.
 
     Parameters
     ----------
@@ -129,17 +129,17 @@ class MoebiusDomainWall(QuarkOperator):
 
     @property
     def mass(self) -> float:
-        """m_f."""
+        """Return m_f."""
         return self._params.mass
 
     @property
     def Ls(self) -> int:
-        """Number of slices."""
+        """Return the number of slices."""
         return self._params.Ls
 
     @property
     def is_uniform(self) -> bool:
-        """One real b5 and one real c5 for all slices."""
+        """Return True if all slices have one real b5 and one real c5."""
         return all(len(x) == 1 and x[0].imag == 0 for x in (self._params.b5, self._params.c5))
 
     def _require_kernel(self, what: str) -> None:
@@ -189,7 +189,7 @@ class MoebiusDomainWall(QuarkOperator):
 
     @property
     def boundary(self) -> tuple[complex, complex, complex, complex]:
-        """Phases in x, y, z, t."""
+        """Return the phases in x, y, z, t."""
         return tuple(self._params.boundary)
 
     def _parameters(self) -> dict[str, Parameter]:
@@ -221,7 +221,7 @@ class MoebiusDomainWall(QuarkOperator):
         return self._applied(psi, dagger)
 
     def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
-        """D5 psi; see :meth:`apply`."""
+        """Return D5 psi; see :meth:`apply`."""
         return self.apply(psi)
 
     def __repr__(self) -> str:
@@ -261,7 +261,7 @@ def propagator_norm(S: Propagator) -> NDArray[np.float64]:
 
 
 def residual_mass(S: Propagator) -> NDArray[np.float64]:
-    """m_res(t) = sum |q_mid|^2 / sum |q|^2 of a domain-wall propagator. Collective.
+    """Return m_res(t) = sum |q_mid|^2 / sum |q|^2 of a domain-wall propagator. Collective.
 
     Parameters
     ----------

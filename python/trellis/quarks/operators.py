@@ -39,13 +39,14 @@ def legal_link_reals(U: GaugeField, value: int | None) -> int:
 
 
 def plain_phases(phases: Sequence[complex]) -> tuple[complex, ...]:
-    """Phases as one writes them, for __repr__: (1, 1, 1, -1)."""
+    """Return phases as one writes them, for __repr__: (1, 1, 1, -1)."""
     reals = (z if z.imag else z.real for z in map(complex, phases))
     return tuple(int(z) if isinstance(z, float) and z.is_integer() else z for z in reals)
 
 
 def with_changes(said: str, changes: dict[str, tuple[object, object]]) -> str:
-    """`said` and the arguments whose value is not the default, for __repr__: name -> value, default."""
+    """Return `said` and the arguments whose value is not the default, for __repr__; each name has its value
+    and its default."""
     shown = {name: value for name, (value, default) in changes.items() if value != default}
     texts = (f"{n}={v:g}" if isinstance(v, float) else f"{n}={v}" for n, v in shown.items())
     return ", ".join([said, *texts])
@@ -59,18 +60,18 @@ class OperatorOnLinks(SharedByCopies, NoArray):
 
     @property
     def geometry(self) -> Geometry:
-        """The lattice."""
+        """Return the lattice."""
         return self._links.geometry
 
     @property
     def device(self) -> str:
-        """The operator works on the device of its links: "cpu" or "cuda"."""
+        """Return the device of its links, on which the operator works: "cpu" or "cuda"."""
         return self._links.device
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of a solve for a propagator, in the compiled part's types.
+    """This is the result of a solve for a propagator, in the compiled part's types.
 
     Attributes
     ----------
@@ -87,11 +88,11 @@ class Solution:
 
 
 class QuarkOperator(OperatorOnLinks, ABC):
-    """Base class of the operators that have quark propagators."""
+    """This is the base class of the operators that have quark propagators."""
 
     _core: Any
 
-    #: The number of slices of the fields that it acts on; 1: they have no fifth dimension.
+    #: The fields that it acts on have so many slices; 1: they have no fifth dimension.
     _slices: int = 1
     #: Its propagators have spin and twelve columns.
     _has_spin: bool = True
@@ -101,12 +102,12 @@ class QuarkOperator(OperatorOnLinks, ABC):
     _has_multigrid: bool = False
     #: Its low modes can be kept in files.
     _has_mode_files: bool = True
-    #: The conserved currents that it has: "vector", "axial".
+    #: It has conserved currents of these kinds: "vector", "axial".
     _conserved_currents: tuple[str, ...] = ("vector",)
 
     @property
     def _has_fifth_dimension(self) -> bool:
-        """True where solutions are 5-D fields, which conserved currents of its propagators need."""
+        """Return True where solutions are 5-D fields, which conserved currents of its propagators need."""
         return self._slices > 1
 
     @abstractmethod
@@ -170,7 +171,7 @@ class QuarkOperator(OperatorOnLinks, ABC):
 
     @property
     def is_gamma5_hermitian(self) -> bool:
-        """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour.
+        """Return True if S^dagger = gamma5 S gamma5 holds for one and the same flavour.
 
         Sequential propagators need it. It does not hold with a twisted mass. With complex b5 and c5, or those
         of single slices, it holds if they mirror each other.
@@ -179,7 +180,7 @@ class QuarkOperator(OperatorOnLinks, ABC):
 
     @cached_property
     def _record(self) -> OperatorRecord:
-        """The record of the operator that its propagators and low modes keep. Collective."""
+        """Return the record of the operator that its propagators and low modes keep. Collective."""
         return OperatorRecord(type(self).__name__, self._parameters(), self._links.plaquette)
 
 
@@ -209,7 +210,7 @@ def _hopping_parameter(kappa: Any) -> float:
 class WilsonClover(QuarkOperator):
     """This is the Wilson-clover operator, optionally anisotropic or with a twisted mass.
 
-    M = 1 + 3 nu / xi0 + m + clover term + i mu gamma5 - 1/2 H (doc/conventions.md).
+    It is M = 1 + 3 nu / xi0 + m + clover term + i mu gamma5 - 1/2 H (doc/conventions.md).
 
     Parameters
     ----------
@@ -274,12 +275,12 @@ class WilsonClover(QuarkOperator):
 
     @property
     def mass(self) -> float:
-        """m = 1 / (2 kappa) - 4."""
+        """Return m = 1 / (2 kappa) - 4."""
         return self._params.mass
 
     @property
     def kappa(self) -> float:
-        """1 / (2 (4 + m))."""
+        """Return kappa = 1 / (2 (4 + m))."""
         return mass_to_kappa(self._params.mass)
 
     @property
@@ -297,17 +298,17 @@ class WilsonClover(QuarkOperator):
 
     @property
     def is_isotropic(self) -> bool:
-        """True if nu / xi0 is 1, so that hops in all directions have the same weight."""
+        """Return True if nu / xi0 is 1, so that hops in all directions have the same weight."""
         return self._params.nu == self._params.xi0
 
     @property
     def csw(self) -> float:
-        """Clover coefficient (of the spatial planes)."""
+        """Return the clover coefficient (of the spatial planes)."""
         return self._params.csw_spatial
 
     @property
     def boundary(self) -> tuple[complex, complex, complex, complex]:
-        """Phases in x, y, z, t."""
+        """Return the phases in x, y, z, t."""
         return tuple(self._params.boundary)
 
     def _parameters(self) -> dict[str, Parameter]:
@@ -338,7 +339,7 @@ class WilsonClover(QuarkOperator):
         return self._applied(psi, dagger)
 
     def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
-        """M psi; see :meth:`apply`."""
+        """Return M psi; see :meth:`apply`."""
         return self.apply(psi)
 
     def __repr__(self) -> str:

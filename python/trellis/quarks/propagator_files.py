@@ -1,5 +1,5 @@
-"""Propagators are read from files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums of
-both."""
+"""This module reads propagators from files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; it
+compares the checksums of both."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     """Read the HDF5 file that :meth:`Propagator.write` wrote. Collective.
 
     Checksums of the numbers and of the attributes that are read, and the norm, are compared with the stored
-    ones; a file without them (written by an older version) gives a UserWarning. Domain walls: with the
-    midpoint, if the file has it.
+    ones; a file without them (written by an older version) gives a UserWarning. A propagator of domain walls
+    is read with its midpoint, if the file has it.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Parts of the reading of propagators that quarks with spin and staggered quarks share."""
+"""This module has the parts of the reading of propagators that quarks with spin and staggered quarks
+share."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from .propagator_metadata import SPIN_KIND, Metadata
 from .propagator_output import MEASUREMENT, SCIDAC_SUFFIXES
 from .scidac_propagator_records import Statements, element, record_text
 
-#: Relative tolerance of the sum of squares: numbers of 32 bits are rounded.
+#: The sum of squares is compared to this relative tolerance, for numbers of 32 bits are rounded.
 _NORM_ROUNDING = 1e-6
 _PHASE_ROUNDING = 1e-6
 

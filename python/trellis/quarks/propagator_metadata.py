@@ -13,13 +13,13 @@ from ..ground.errors import BadArgument, ChecksumError, FileError
 from ..ground.operator_records import OperatorRecord
 from ..ground.version import conventions_version
 
-#: Spin basis of all arrays and files.
+#: All arrays and files have this spin basis.
 GAMMA_BASIS = "DeGrand-Rossi"
 #: The attribute `kind` of a file says this of quarks with spin, and of staggered ones.
 SPIN_KIND, STAGGERED_KIND = "propagator", "staggered_propagator"
-#: Numbers that a site has.
+#: A site has so many numbers.
 _NUMBERS = {SPIN_KIND: 144, STAGGERED_KIND: 9}
-#: The function that reads a kind.
+#: This function reads a kind.
 _READERS = {SPIN_KIND: "trellis.read_propagator", STAGGERED_KIND: "trellis.read_staggered_propagator"}
 
 _NAME = "metadata_checksum"
@@ -107,7 +107,7 @@ class Metadata:
         if min(extents) < 2 or any(n % 2 for n in extents):
             raise self._error("lattice", ".", "4 even extents", extents)
         if self._size is not None and math.prod(extents) * _NUMBERS[self._kind] * 8 > self._size:
-            # numbers of 32 bits with two parts
+            # these are numbers of 32 bits with two parts
             raise self._error("lattice", ".", f"extents that fit the file of {self._size} bytes", extents)
         return extents
 

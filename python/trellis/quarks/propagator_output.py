@@ -1,5 +1,5 @@
-"""Propagators are written to files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums
-of both."""
+"""This module writes propagators to files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma, both
+with checksums."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ..ground.solve_report import SolveReport
 from .propagator_metadata import GAMMA_BASIS, SPIN_KIND, Metadata
 from .scidac_propagator_records import Statements
 
-#: Names of files that are written in the format of Chroma, unless a format is given.
+#: Files of such names are written in the format of Chroma, unless a format is given.
 SCIDAC_SUFFIXES = (".lime", ".scidac")
-#: Attribute and element with the text of `trellis measure`, which has a checksum of its own.
+#: This attribute or element has the text of `trellis measure`, with a checksum of its own.
 MEASUREMENT = "measurement"
 
 
 class WrittenPropagator(Protocol):
-    """A propagator as its file describes it, like :class:`trellis.Propagator`."""
+    """This is a propagator as its file describes it, like :class:`trellis.Propagator`."""
 
     _core: Any
     _file_kind: str

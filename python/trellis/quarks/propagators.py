@@ -31,7 +31,7 @@ class PropagatorBase(SharedByCopies, ABC):
 
     _instead = "write them to files (S.write), which trellis reads again"
     _core: Any
-    #: The word for the propagator in HDF5 files.
+    #: This word stands for the propagator in HDF5 files.
     _file_kind = "propagator"
     #: Hops of Gaussian smearing lead over so many sites.
     _smearing_hop = 1
@@ -41,27 +41,27 @@ class PropagatorBase(SharedByCopies, ABC):
 
     @cached_property
     def geometry(self) -> Geometry:
-        """The lattice."""
+        """Return the lattice."""
         return Geometry._of(self._core.lattice)
 
     @property
     def device(self) -> str:
-        """The propagator lies on this device: "cpu" or "cuda"."""
+        """Return the device on which the propagator lies: "cpu" or "cuda"."""
         found: str = self._core.device
         return found
 
     @property
     def source_at(self) -> tuple[int, int, int, int]:
-        """x, y, z, t from which times and momenta count."""
+        """Return x, y, z, t from which times and momenta count."""
         return in_four_directions(self._core.source_at)
 
     @property
     def boundary(self) -> tuple[complex, complex, complex, complex]:
-        """Fermion boundary phases in x, y, z, t."""
+        """Return the fermion boundary phases in x, y, z, t."""
         return in_four_directions(self._core.boundary)
 
     def to_numpy(self) -> NDArray[np.complex128]:
-        """Return this rank's part; a copy."""
+        """Return a copy of this rank's part."""
         found: NDArray[np.complex128] = self._core.to_numpy()
         return found
 
@@ -113,7 +113,8 @@ class PropagatorBase(SharedByCopies, ABC):
         return cls._of_numbers(lattice._core, numbers, at, phases(boundary))
 
     def smear_sink(self, U: GaugeField, *, width: float, steps: int) -> Self:
-        """The sink smeared on every time slice; see :func:`gaussian_source`. Collective.
+        """Return the propagator with the sink smeared on every time slice; see :func:`gaussian_source`.
+        Collective.
 
         Parameters
         ----------
@@ -141,7 +142,7 @@ class PropagatorBase(SharedByCopies, ABC):
         precision: Literal[32, 64] = 64,
         run_file: str = "",
     ) -> None:
-        """Write to a file: under a temporary name, then renamed. Collective.
+        """Write to a file under a temporary name, and rename it. Collective.
 
         A propagator of norm 0 gives a UserWarning.
 
@@ -171,7 +172,7 @@ class PropagatorBase(SharedByCopies, ABC):
         write_propagator(self, path, format, precision=precision, run_file=run_file)
 
     def _require_point_sink(self, name: str) -> None:
-        """BadArgument where the sink is known to be smeared."""
+        """Raise BadArgument where the sink is known to be smeared."""
         if self.is_sink_smeared:
             raise BadArgument(
                 f"{name}: expected a propagator as it was solved, found one with a smeared sink; hand over "
@@ -183,7 +184,7 @@ class PropagatorBase(SharedByCopies, ABC):
     def _of_numbers(
         cls, lattice: _core.Lattice, values: NDArray[np.complex128], at: list[int], boundary: list[complex]
     ) -> Self:
-        """Return the propagator with these numbers; at: of the source."""
+        """Return the propagator with these numbers; `at` is the place of the source."""
 
     @abstractmethod
     def _moved(self, device: str) -> Self:
@@ -207,7 +208,7 @@ class PropagatorBase(SharedByCopies, ABC):
 
 
 class Propagator(PropagatorBase):
-    """S = M^-1 source, with its report.
+    """This is S = M^-1 source, with its report.
 
     ``np.asarray(S)`` is :meth:`to_numpy`. Nothing changes the numbers of a propagator, and copies share them.
 
@@ -252,7 +253,8 @@ class Propagator(PropagatorBase):
         self.axial_current: NDArray[np.float64] | None = None
 
     def to_numpy(self) -> NDArray[np.complex128]:
-        """Return this rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour source]; a copy.
+        """Return a copy of this rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour
+        source].
 
         The spin basis is that of DeGrand and Rossi.
         """

@@ -1,4 +1,5 @@
-"""The statements about a propagator that Trellis writes into the record of a SciDAC file and reads back."""
+"""This module has the statements about a propagator that Trellis writes into the record of a SciDAC file and
+reads back."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from ..ground.operator_records import OperatorRecord
 
 _HEADER = struct.Struct(">IHHQ128s")
 _MAGIC = 0x456789AB
-#: The record about a staggered propagator, behind its colour vectors: QIO's own records hold 1 kB of text.
+#: This record about a staggered propagator stands behind its colour vectors: QIO's own records hold 1 kB of
+#: text.
 STAGGERED_RECORD = "trellis-propagator-xml"
 #: The texts of Trellis are short; a longer record is another program's.
 _LONGEST = 1 << 20
@@ -22,7 +24,7 @@ _LONGEST = 1 << 20
 
 @dataclass(frozen=True)
 class Statements:
-    """The statements of a record; a statement that it does not make is None.
+    """These are the statements of a record; a statement that it does not make is None.
 
     Attributes
     ----------
@@ -91,7 +93,8 @@ class Statements:
 
 
 def record_text(path: str) -> str:
-    """The text of the first record that Trellis wrote; "" where there is none. Errors are the reader's."""
+    """Return the text of the first record that Trellis wrote; "" where there is none. Errors are the
+    reader's."""
     try:
         size = os.path.getsize(path)
         with open(path, "rb") as file:

@@ -18,7 +18,7 @@ from ..ground.copies_and_pickles import NoArray, SharedByCopies
 if TYPE_CHECKING:
     from .. import _core
 
-#: Sites of a time slice on which walls and noise are not zero.
+#: Walls and noise are not zero on these sites of a time slice.
 SourceSites = Literal["all", "corners"]
 #: A Gaussian is at most so wide, in lattice units: squares of larger widths leave the range of numbers.
 MOST_WIDTH = 1e6
@@ -109,7 +109,7 @@ def wall_source(
     sites: SourceSites = "all",
     device: str = "cpu",
 ) -> Source:
-    """Return exp(i p.x) on the sites of a time slice, p = 2 pi n / L. Not gauge covariant.
+    """Return exp(i p.x) on the sites of a time slice, p = 2 pi n / L. It is not gauge covariant.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def noise_source(
     sites: SourceSites = "all",
     device: str = "cpu",
 ) -> Source:
-    """One random number a site, the same for all spins and colours: the one-end trick.
+    """Return a source of one random number a site, the same for all spins and colours, for the one-end trick.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Staggered operators, naive and improved; solve/staggered.py adds what they solve for."""
+"""This module has staggered operators, naive and improved; solve/staggered.py adds what they solve for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..ground.errors import BadArgument
 from ..ground.operator_records import OperatorRecord, Parameter
 from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, plain_phases, with_changes
 
-#: Planes of the electromagnetic flux in the order of trellis._core.
+#: The planes of the electromagnetic flux stand in the order of trellis._core.
 FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
 
 
@@ -54,23 +54,23 @@ class StaggeredOperator(QuarkOperator):
 
     @property
     def mass(self) -> float:
-        """m."""
+        """Return m."""
         return self._matrix.mass
 
     @property
     def flux(self) -> dict[str, int]:
-        """Quanta of each plane, the charge included."""
+        """Return the quanta of each plane, the charge included."""
         return dict(zip(FLUX_PLANES, self._phases.flux, strict=True))
 
     def _changes(self) -> dict[str, tuple[object, object]]:
-        """Phases that are not the default, for __repr__."""
+        """Return the phases that are not the default, for __repr__."""
         flux = {plane: quanta for plane, quanta in self.flux.items() if quanta}
         boundary = plain_phases(self._phases.boundary)
         return {"boundary": (boundary, ANTIPERIODIC_IN_TIME), "flux": (flux, {})}
 
     @property
     def is_gamma5_hermitian(self) -> bool:
-        """False: S^dagger = epsilon S epsilon, with the parity epsilon of a site instead of gamma5."""
+        """Return False: S^dagger = epsilon S epsilon, with the parity epsilon of a site instead of gamma5."""
         return False
 
     def _parameters(self) -> dict[str, Parameter]:
@@ -116,12 +116,12 @@ class StaggeredOperator(QuarkOperator):
         return self._applied(psi, dagger)
 
     def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
-        """M psi; see :meth:`apply`."""
+        """Return M psi; see :meth:`apply`."""
         return self.apply(psi)
 
 
 class NaiveStaggeredOperator(StaggeredOperator):
-    """M = m + D with a U(1) field; its parameters are those of :class:`trellis.Staggered`."""
+    """This is M = m + D with a U(1) field; its parameters are those of :class:`trellis.Staggered`."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class NaiveStaggeredOperator(StaggeredOperator):
 
 
 class HISQOperator(StaggeredOperator):
-    """Fat links and the Naik term; its parameters are those of :class:`trellis.HISQ`."""
+    """This has fat links and the Naik term; its parameters are those of :class:`trellis.HISQ`."""
 
     def __init__(
         self,

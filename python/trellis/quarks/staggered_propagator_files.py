@@ -1,5 +1,5 @@
-"""Staggered propagators are read from files: HDF5 with provenance, and SciDAC files of colour vectors, MILC's
-too."""
+"""This module reads staggered propagators from files: HDF5 with provenance, and SciDAC files of colour
+vectors, MILC's too."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def read_scidac_staggered_propagator(
     source_at: Sequence[int] | None = None,
     boundary: Sequence[complex] | None = None,
 ) -> StaggeredPropagator:
-    """Read three colour vectors from a SciDAC (LIME) file, of MILC or of :meth:`StaggeredPropagator.write`.
+    """Read three colour vectors from a SciDAC (LIME) file, MILC's or one of
+    :meth:`StaggeredPropagator.write`.
 
     Colour vectors of sources are passed over. The numbers are taken as they stand: MILC solves with
     2 m + 2 D, and its staggered phases differ by a sign for each site (doc/formats.md). Collective.

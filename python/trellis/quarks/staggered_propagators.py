@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _COLOURS = 3
 _XML = '<?xml version="1.0" encoding="UTF-8"?>'
-#: QIO's name of files with a colour vector of the source in front of each of the solution.
+#: QIO gives this name to files with a colour vector of the source in front of each of the solution.
 _PAIRS = "USQCD_ColorVector_Source_Sink_Pairs"
 
 
 class StaggeredPropagator(PropagatorBase):
-    """S = M^-1 source of a staggered quark, with its report.
+    """This is S = M^-1 source of a staggered quark, with its report.
 
     ``np.asarray(S)`` is :meth:`to_numpy`. Nothing changes the numbers of a propagator, and copies share them.
 
@@ -64,7 +64,7 @@ class StaggeredPropagator(PropagatorBase):
         self.is_sink_smeared = is_sink_smeared
 
     def to_numpy(self) -> NDArray[np.complex128]:
-        """Return this rank's part: [t, z, y, x, colour sink, colour source]; a copy."""
+        """Return a copy of this rank's part: [t, z, y, x, colour sink, colour source]."""
         return super().to_numpy()
 
     @classmethod

@@ -1,4 +1,5 @@
-"""Solvers as values: small frozen objects that say which method and how far, and compose.
+"""This module has solvers as values: they are small frozen objects that say which method and how far, and
+they compose.
 
 >>> import trellis as tr
 >>> solve = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-10), inner="half"))

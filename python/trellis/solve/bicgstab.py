@@ -25,7 +25,7 @@ def bicgstab(
     iterations: int | None = None,
     preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | None = None,
 ) -> Bicgstab:
-    """BiCGStab (van der Vorst, 1992); an iteration applies the operator twice.
+    """Return BiCGStab (van der Vorst, 1992); an iteration applies the operator twice.
 
     Parameters
     ----------

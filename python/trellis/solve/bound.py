@@ -1,4 +1,4 @@
-"""A solver with its operator: what solves for propagators and fields."""
+"""This module has a solver with its operator, which solves for propagators and fields."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class SolverValue(Protocol):
-    """A solver as a bound solver sees it; all solver values (values.py) are such."""
+    """This is a solver as a bound solver sees it; all solver values (values.py) are such."""
 
     def _spec(self) -> Any: ...
 
@@ -47,7 +47,7 @@ class SolverValue(Protocol):
 
 
 class BoundSolver(SharedByCopies, NoArray):
-    """A solver of M x = b: what `solver(M)` returns."""
+    """This is a solver of M x = b, which `solver(M)` returns."""
 
     _no_array = "solver(M).solve(b) applies it to an array"
 
@@ -76,7 +76,7 @@ class BoundSolver(SharedByCopies, NoArray):
         history: bool = False,
         progress: bool = False,
     ) -> Propagator:
-        """S = M^-1 source, all twelve columns in one batch. Collective.
+        """Return S = M^-1 source, solved for all twelve columns in one batch. Collective.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class BoundSolver(SharedByCopies, NoArray):
         midpoint: _core.Propagator | None = None,
         fields: _core.DomainWallFields | None = None,
     ) -> Propagator:
-        """With its report; NotConverged where the tolerance was missed."""
+        """Return the propagator with its report; raise NotConverged where the tolerance was missed."""
         report = self._report(S.report)
         if not allow_not_converged:
             require_converged(report)
@@ -237,7 +237,7 @@ class BoundSolver(SharedByCopies, NoArray):
         history: bool = False,
         progress: bool = False,
     ) -> tuple[NDArray[np.complex128], SolveReport]:
-        """x with M x = b for one field. Collective.
+        """Return x with M x = b for one field. Collective.
 
         Parameters
         ----------
@@ -276,13 +276,13 @@ class BoundSolver(SharedByCopies, NoArray):
         return M._to_numpy(x), report
 
     def _spec(self, history: bool, progress: bool) -> Any:
-        """The solver's value; one that is shown records its history, too."""
+        """Return the solver's value; one that is shown records its history, too."""
         spec = self.solver._spec()
         is_recorded = instance("history", history, bool) | instance("progress", progress, bool)
         return spec.with_history() if is_recorded else spec
 
     def _report(self, found: _core.SolveReport, columns: int | None = None) -> SolveReport:
-        """The report with the roof of this machine for the solve's working set.
+        """Return the report with the roof of this machine for the solve's working set.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ def cg(
     iterations: int | None = None,
     preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | None = None,
 ) -> Cg:
-    """Conjugate gradients: of A itself where A is hermitian, else on A^dagger A x = A^dagger b.
+    """Return conjugate gradients: of A itself where A is hermitian, else on A^dagger A x = A^dagger b.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""The choice between BiCGStab and multigrid by counted work: flops and bytes, and no clock.
+"""This module chooses between BiCGStab and multigrid by counted work: flops and bytes, and no clock.
 
-A short trial says in how many iterations BiCGStab solves, and a forecast what a set-up of multigrid and its
-solves take. Both are counted, and priced with fixed speeds, so that a choice is the same on any machine and
-any ranks.
+A short trial says in how many iterations BiCGStab solves, and a forecast says what a set-up of multigrid and
+its solves take. Both are counted, and priced with fixed speeds, so that a choice is the same on any machine
+and any ranks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .mixed_precision import mixed_precision
 from .multigrid import Multigrid, multigrid
 from .values import Solver
 
-#: Digits of the residual behind which convergence is even, and where a trial ends.
+#: Convergence is taken to be even behind the first of these digits of the residual; a trial ends at the last.
 _FIRST_DIGIT, _LAST_DIGIT = 2, 3
-#: Iterations of a trial, at least and at most.
+#: A trial has at least and at most so many iterations.
 _LEAST_TRIAL, _LONGEST_TRIAL = 64, 4000
 #: So much longer is a trial than what just decides.
 _MARGIN = 1.1
@@ -34,13 +34,13 @@ _SWEEPS, _ITERATIONS_PER_DIGIT = 1, 1.6
 #: Its work runs at a lower rate than hops do: 1.1 times as slow on 16^4, 1.7 times in caches (8^4).
 _SLOWNESS = 1.2
 _SEED = 1
-#: The parameters of multigrid on which its cost depends.
+#: The cost of multigrid depends on these parameters.
 _PRICED = ("vectors", "block", "smoother", "smoothing")
 
 
 @dataclass(frozen=True)
 class KrylovTrial:
-    """The work of BiCGStab for one right-hand side, as the first digits of a solve foretell it.
+    """This is the work of BiCGStab for one right-hand side, as the first digits of a solve foretell it.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class KrylovTrial:
 
 @dataclass(frozen=True)
 class MultigridForecast:
-    """The expected prices of a set-up of multigrid and of the solve of one right-hand side."""
+    """These are the expected prices of a set-up of multigrid and of the solve of one right-hand side."""
 
     setup: float
     solve: float
@@ -67,7 +67,7 @@ class MultigridForecast:
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """The solver that :func:`choose_solver` has chosen, and the numbers that decided.
+    """This is the solver that :func:`choose_solver` has chosen, with the numbers that decided.
 
     Attributes
     ----------
@@ -237,5 +237,5 @@ def reason(is_multigrid: bool, solves: list[tuple[int, KrylovTrial]], forecast: 
 
 
 def _enough(sources: int, forecast: MultigridForecast) -> float:
-    """The price of a solve by BiCGStab from which on multigrid pays."""
+    """Return the price of a solve by BiCGStab from which on multigrid pays."""
     return forecast.solve + forecast.setup / sources

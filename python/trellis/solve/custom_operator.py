@@ -1,4 +1,4 @@
-"""Linear operators that a user writes in Python, as preconditioners."""
+"""This module has linear operators that a user writes in Python, as preconditioners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Function = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
 
 
 class CustomOperator(SharedByCopies, NoArray):
-    """A linear operator that is a Python function: what :func:`custom_operator` returns.
+    """This is a linear operator that is a Python function; :func:`custom_operator` returns it.
 
     Parameters
     ----------
@@ -66,7 +66,8 @@ def custom_operator(
     positive: bool = False,
     name: str = "custom operator",
 ) -> CustomOperator:
-    """A linear operator on the fields of M that is a Python function: a preconditioner to try an idea with.
+    """Return a linear operator on the fields of M that is a Python function: a preconditioner to try an idea
+    with.
 
     Parameters
     ----------

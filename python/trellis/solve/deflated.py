@@ -1,4 +1,4 @@
-"""Solvers that begin with low modes taken out."""
+"""This module has solvers that begin with low modes taken out."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Deflated(Solver):
 
 
 def deflated(solver: Solver, eigenvectors: Eigenvectors, *, reduction: float = 0.0) -> Deflated:
-    """A solver that takes low modes out of the residual before it starts, and again on the way.
+    """Return a solver that takes low modes out of the residual before it starts, and again on the way.
 
-    x += V lambda^-1 V^dagger A^dagger (b - A x), with the eigenvectors V of A^dagger A.
+    It adds x += V lambda^-1 V^dagger A^dagger (b - A x), with the eigenvectors V of A^dagger A.
 
     Parameters
     ----------

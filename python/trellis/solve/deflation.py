@@ -1,4 +1,4 @@
-"""Low modes of Dirac operators, with which solvers are deflated.
+"""This module has low modes of Dirac operators, with which solvers are deflated.
 
 >>> import trellis as tr
 >>> modes = tr.lanczos(M, count=24)                                             # doctest: +SKIP
@@ -31,10 +31,10 @@ Storage = Literal["double", "float", "single", "half"]
 
 
 class Eigenvectors(Prepared, SharedByCopies, NoArray):
-    """These are the lowest eigenvectors of A^dagger A, A the operator or its even-odd Schur complement.
+    """These are the lowest eigenvectors of A^dagger A; A is the operator or its even-odd Schur complement.
 
-    Made by :func:`lanczos` or read by :func:`read_eigenvectors`; they belong to the links, the parameters and
-    the even-odd form of that operator, and a solver with them is not bound to another one.
+    They are made by :func:`lanczos` or read by :func:`read_eigenvectors`; they belong to the links, the
+    parameters and the even-odd form of that operator, and a solver with them is not bound to another one.
 
     Attributes
     ----------

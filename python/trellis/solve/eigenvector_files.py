@@ -1,4 +1,4 @@
-"""Low modes from HDF5 files, which every later solve on a configuration reads."""
+"""This module reads low modes from HDF5 files, which every later solve on a configuration reads."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _STORAGES = ("double", "float", "half")
 def read_eigenvectors(path: str | os.PathLike, M: QuarkOperator, *, least: int = 1) -> Eigenvectors:
     """Read the low modes of an operator that :meth:`Eigenvectors.write` wrote. Collective.
 
-    Name, parameters and plaquette of the operator are compared with those that the file states, checksums and
-    norms with the stored ones.
+    The name, parameters and plaquette of the operator are compared with those that the file states, checksums
+    and norms with the stored ones.
 
     Parameters
     ----------

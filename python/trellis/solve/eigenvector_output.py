@@ -1,4 +1,5 @@
-"""Low modes into HDF5 files: written once for a configuration, read by every later solve."""
+"""This module writes low modes into HDF5 files: they are written once for a configuration, and read by every
+later solve."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ NUMBERS: dict[str, type] = {
 
 
 class WrittenEigenvectors(Protocol):
-    """Low modes as their file describes them; :class:`trellis.Eigenvectors` are such."""
+    """These are low modes as their file describes them; :class:`trellis.Eigenvectors` are such."""
 
     _core: Any
     operator: OperatorRecord
@@ -64,5 +65,5 @@ def write_eigenvectors(modes: WrittenEigenvectors, path: str | os.PathLike, *, r
 
 
 def vectors(count: int) -> list[str]:
-    """Names of the arrays of so many vectors."""
+    """Return the names of the arrays of so many vectors."""
     return [f"vector_{i:04d}" for i in range(count)]

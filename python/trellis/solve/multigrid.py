@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 _MOST_VECTORS = 96
 #: More sources change no choice.
 _MOST_SOURCES = 1_000_000
-#: What a coarse operator follows exactly, without a new set-up.
+#: A coarse operator follows these parameters exactly, without a new set-up.
 _MASSES = ("mass", "kappa", "twisted_mass")
 
 
 def difference_beside_masses(record: OperatorRecord, M: WilsonClover) -> str:
-    """Say in what a set-up for one operator does not serve M; empty where it does."""
+    """Say in what a set-up for one operator does not serve M; the text is empty where it does."""
     return record.with_parameters_of(M._record, _MASSES).difference(M._record)
 
 
@@ -104,7 +104,7 @@ class Multigrid(SharedByCopies, NoArray):
 
     @property
     def table(self) -> tuple[MultigridLevel, ...]:
-        """The levels, the finest one first, with what set-up and the solves so far did on each."""
+        """Return the levels, the finest one first, with what set-up and the solves so far did on each."""
         return levels_of(self._core)
 
     def at(self, M: WilsonClover) -> Multigrid:
@@ -167,7 +167,7 @@ class Multigrid(SharedByCopies, NoArray):
         return Multigrid(cast("_core.Multigrid", found), M._record)
 
     def _require_operator(self, M: object, form: str) -> None:
-        """BadArgument unless M differs in its masses alone, and is solved on all sites."""
+        """Raise BadArgument unless M differs in its masses alone, and is solved on all sites."""
         if form != "none":
             raise BadArgument(
                 "multigrid stands outside of even_odd, which its smoother has inside: "

@@ -1,4 +1,4 @@
-"""Set-ups of multigrid from HDF5 files."""
+"""This module reads set-ups of multigrid from HDF5 files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Set-ups of multigrid into HDF5 files: made once for a configuration, read by every later run."""
+"""This module writes set-ups of multigrid into HDF5 files: they are made once for a configuration, and read
+by every later run."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ KIND = GROUP = "multigrid"
 
 
 class WrittenMultigrid(Protocol):
-    """A set-up as its file describes it; :class:`trellis.Multigrid` is such."""
+    """This is a set-up as its file describes it; :class:`trellis.Multigrid` is such."""
 
     _core: Any
     operator: OperatorRecord
@@ -57,7 +58,8 @@ def write_multigrid(multigrid: WrittenMultigrid, path: str | os.PathLike, *, run
 
 
 def columns(count: int, coarse: Sequence[int] = ()) -> list[str]:
-    """Names of the arrays of so many columns, of the coefficients of as many test vectors, and of each level.
+    """Return the names of the arrays of so many columns, of the coefficients of as many test vectors, and of
+    each level.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ def of_level(level: int) -> str:
 
 
 def values(record: Any) -> dict[str, Any]:
-    """All values of a record of the compiled core, by name; records in lists likewise."""
+    """Return all values of a record of the compiled core, by name; records in lists are treated likewise."""
     return {name: _plain(getattr(record, name)) for name in dir(record) if not name.startswith("_")}
 
 

@@ -1,4 +1,5 @@
-"""The report of a multigrid: its levels, its set-up and its cycles, as a table and as a picture."""
+"""This module has the report of a multigrid: its levels, its set-up and its cycles, as a table and as a
+picture."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-#: What a part of a cycle is, in the order in which a cycle has them.
+#: These words say what each part of a cycle is, in the order in which a cycle has them.
 _PARTS = {
     "transfer": "P and P^dagger",
     "coarse": "coarse solve",
@@ -23,7 +24,7 @@ _STYLE = (
 
 
 class ReportedMultigrid(Protocol):
-    """A multigrid as its report sees it; :class:`trellis.Multigrid` is such."""
+    """This is a multigrid as its report sees it; :class:`trellis.Multigrid` is such."""
 
     _core: Any
     block: tuple[int, int, int, int]
@@ -39,13 +40,14 @@ class ReportedMultigrid(Protocol):
 
     @property
     def table(self) -> Any:
-        """The levels, the finest first."""
+        """Return the levels, the finest first."""
         ...
 
 
 @dataclass(frozen=True)
 class CyclePart:
-    """A part of the cycles of all solves so far: seconds on this rank, flops and bytes of all ranks."""
+    """This is a part of the cycles of all solves so far: seconds on this rank, flops and bytes of all
+    ranks."""
 
     name: str
     seconds: float
@@ -131,7 +133,7 @@ def _level_table(multigrid: ReportedMultigrid) -> list[str]:
 def _level_rows(multigrid: ReportedMultigrid) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("level", "lattice", "block", "vectors", "|D v|/|v| mean", "worst", "MB")]
     for number, level in enumerate(multigrid.table, 1):
-        own = ("", "", "", "")  # of the coarsest level, which has no vectors
+        own = ("", "", "", "")  # the coarsest level has no vectors
         if level.block is not None:
             own = (
                 _extents(level.block),

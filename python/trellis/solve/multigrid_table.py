@@ -1,4 +1,4 @@
-"""The numbers of a multigrid by levels and by trials, as set-up and solves left them."""
+"""This module has the numbers of a multigrid by levels and by trials, as set-up and solves left them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MultigridLevel:
-    """One lattice of a multigrid, and the way to the next coarser one, as :attr:`Multigrid.table` has it.
+    """This is one lattice of a multigrid, and the way to the next coarser one, as :attr:`Multigrid.table` has
+    it.
 
     Attributes
     ----------
@@ -54,7 +55,7 @@ class MultigridLevel:
 
 @dataclass(frozen=True)
 class MultigridTrial:
-    """The convergence of solves after so many sweeps of a set-up, in one trial.
+    """This is the convergence of solves after so many sweeps of a set-up, in one trial.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""Traces of Dirac operators with noise vectors: what staggered and Wilson quarks share."""
+"""This module has traces of Dirac operators with noise vectors, in the parts that staggered and Wilson quarks
+share."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def noise_key(
 ) -> tuple[bool, int, int, int, int, int]:
     """Return the noise in the form of the compiled core's arguments.
 
-    They are: is it Z2, seed, stream, configuration, number of the first vector, number of vectors.
+    The values are: is it Z2, seed, stream, configuration, number of the first vector, number of vectors.
 
     Raises
     ------
@@ -46,8 +47,8 @@ def thermal_factor(extents: Any) -> float:
 
 
 def disconnected_susceptibility(density: NDArray[np.complex128], thermal: float) -> complex | None:
-    """Return (V_3 T^3) n^2 from pairs of different vectors, without bias; `density`: d log det / d(mu/T) of
-    each."""
+    """Return (V_3 T^3) n^2 from pairs of different vectors, without bias; `density` has d log det / d(mu/T)
+    of each."""
     vectors = len(density)
     if vectors < 2:
         return None

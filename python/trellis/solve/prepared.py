@@ -1,4 +1,5 @@
-"""Results that are computed once for an operator and used by many of its solves, like low modes."""
+"""This module has results that are computed once for an operator and used by many of its solves, like low
+modes."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Prepared(ABC):
-    """This is a result with one life cycle: made for an operator, refused for another, written to files,
-    updated.
+    """This is a result with one life cycle: it is made for an operator, refused for another, written to
+    files, updated.
 
     Attributes
     ----------
@@ -27,7 +28,7 @@ class Prepared(ABC):
 
     operator: OperatorRecord
     even_odd: str
-    #: The name of its kind in messages, in the plural.
+    #: This text names its kind in messages, in the plural.
     _what = "what was prepared"
 
     @abstractmethod
@@ -39,7 +40,8 @@ class Prepared(ABC):
         """Make it anew for another operator, from what is known of this one."""
 
     def _require_operator(self, M: QuarkOperator, form: str) -> None:
-        """BadArgument unless it belongs to M, or to its even-odd system of a form that is not "none"."""
+        """Raise BadArgument unless it belongs to M, or to its even-odd system of a form that is not
+        "none"."""
         difference = self.operator.difference(M._record)
         if difference:
             raise BadArgument(f"the {self._what} do not belong to {M!r}: they are those of {difference}")

@@ -1,4 +1,4 @@
-"""Common parts of files of prepared results: low modes, set-ups of multigrid.
+"""This module has the common parts of files of prepared results: low modes, set-ups of multigrid.
 
 A file has a group with arrays, a statement in JSON of all else, and a checksum of the statement and of the
 arrays' checksums. So no part of one file is taken for that of another.
@@ -22,7 +22,8 @@ STATEMENT, CHECKSUM = "statement", "statement_checksum"
 
 
 def checksum(root: Any, name: str, statement: str, fields: Iterable[str], arrays: Iterable[str] = ()) -> int:
-    """CRC-32 of the statement, of the checksums of fields in the group `name`, and of small arrays there."""
+    """Return CRC-32 of the statement, of the checksums of fields in the group `name`, and of small arrays
+    there."""
     sums = [root.integers("scidac_checksum", f"{name}/{field}") for field in fields]
     crc = zlib.crc32(json.dumps([statement, [list(s) for s in sums]]).encode())
     group = root.group(name)
@@ -34,7 +35,7 @@ def checksum(root: Any, name: str, statement: str, fields: Iterable[str], arrays
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Errors about arrays name the file, too."""
+    """Add the file's name to errors about arrays."""
     try:
         yield
     except (ChecksumError, FileError) as error:
@@ -44,7 +45,7 @@ def named(path: str) -> Iterator[None]:
 
 
 def require_kind(root: Any, path: str, kind: str, group: str, extents: Sequence[int]) -> None:
-    """FileError unless it is a file of this kind for a lattice of these extents, with a statement."""
+    """Raise FileError unless it is a file of this kind for a lattice of these extents, with a statement."""
     for name, expected in (
         ("kind", kind),
         ("conventions_version", conventions_version),

@@ -1,4 +1,5 @@
-"""Iterations and residual of a solve under way, for `progress=True`: a second thread looks at the core."""
+"""This module shows iterations and residual of a solve under way, for `progress=True`: a second thread looks
+at the core."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from ..ground.compiled_core import load
 from ..ground.progress_display import displaying
 
-#: Seconds between two looks.
+#: So many seconds lie between two looks.
 _BETWEEN_LOOKS = 0.1
 
 

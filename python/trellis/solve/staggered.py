@@ -1,4 +1,4 @@
-"""Staggered operators with their solves: fields, traces with noise, the Goldstone pion."""
+"""This module has staggered operators with their solves: fields, traces with noise, the Goldstone pion."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .values import Solver
 
 
 class _StaggeredSolves(MassSolves):
-    """The solves of staggered operators."""
+    """This class has the solves of staggered operators."""
 
     def solve(
         self, b: ArrayLike, *, solver: Solver | None = None, progress: bool = False
     ) -> tuple[NDArray[np.complex128], SolveReport]:
-        """x with M x = b, through the even sites. Collective.
+        """Return x with M x = b, solved for through the even sites. Collective.
 
         Parameters
         ----------

@@ -1,4 +1,5 @@
-"""Staggered propagators and condensates, of one mass by any solver or of several by one multi-shift solve."""
+"""This module has staggered propagators and condensates, of one mass by any solver or of several by one
+multi-shift solve."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ class StaggeredCondensates:
 
 
 class MassSolves(StaggeredOperator):
-    """The solves of staggered operators for propagators and for several masses."""
+    """This class has the solves of staggered operators for propagators and for several masses."""
 
     def propagator(
         self,
@@ -63,7 +64,7 @@ class MassSolves(StaggeredOperator):
         guess: StaggeredPropagator | None = None,
         allow_not_converged: bool = False,
     ) -> StaggeredPropagator:
-        """S = M^-1 source, all three columns in one batch. Collective.
+        """Return S = M^-1 source, solved for all three columns in one batch. Collective.
 
         Parameters
         ----------
@@ -100,7 +101,8 @@ class MassSolves(StaggeredOperator):
         solver: Solver | None = None,
         allow_not_converged: bool = False,
     ) -> list[StaggeredPropagator]:
-        """Propagators of several masses, with this operator's links, by one multi-shift solve. Collective.
+        """Return propagators of several masses, with this operator's links, by one multi-shift solve.
+        Collective.
 
         All masses share the search space of the smallest one. Each mass's true residual |b - M x| / |b| is
         computed in double, and a mass that misses the tolerance is finished by conjugate gradients of its
@@ -148,7 +150,7 @@ class MassSolves(StaggeredOperator):
         first: int = 0,
         solver: Solver | None = None,
     ) -> StaggeredCondensates:
-        """Condensates of several masses by the same noise vectors and multi-shift solves. Collective.
+        """Return condensates of several masses by the same noise vectors and multi-shift solves. Collective.
 
         The vectors are those of :meth:`observables` with the same key.
 

@@ -14,7 +14,7 @@ from .bound import BoundSolver
 from .custom_operator import CustomOperator
 from .multigrid import Multigrid
 
-#: Solvers inside solvers: deeper ones are taken for a mistake.
+#: Solvers may stand inside solvers to this depth; deeper ones are taken for a mistake.
 _MOST_LEVELS = 32
 
 
@@ -22,11 +22,11 @@ _MOST_LEVELS = 32
 class Solver:
     """This is the base of all solver values. Calling one with an operator binds it: ``solve(M)``."""
 
-    #: The name by which the compiled part knows the method.
+    #: The compiled part knows the method by this name.
     _method: ClassVar[str] = ""
 
     def __call__(self, M: QuarkOperator) -> BoundSolver:
-        """The solver of M x = b."""
+        """Return the solver of M x = b."""
         return BoundSolver(self, M)
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class Solver:
         )
 
     def _inside(self) -> Iterator[Solver]:
-        """The solvers among its parameters."""
+        """Yield the solvers among its parameters."""
         for value in self._parameters().values():
             solver = value if isinstance(value, Solver) else getattr(value, "solver", None)
             if isinstance(solver, Solver):
@@ -65,7 +65,7 @@ class Solver:
             solver._require_no_cycle((*outside, self))
 
     def _schur_form(self) -> str:
-        """The even-odd form that it solves through: "none", "symmetric" or "asymmetric"."""
+        """Return the even-odd form that it solves through: "none", "symmetric" or "asymmetric"."""
         return "none"
 
     def _storage(self) -> str:
@@ -73,7 +73,8 @@ class Solver:
         return "double"
 
     def _require_operator(self, M: QuarkOperator, form: str) -> None:
-        """BadArgument where it holds something of another operator than M, or its system (of a form)."""
+        """Raise BadArgument where it holds something of another operator than M, or its system (of a
+        form)."""
         for solver in self._inside():
             solver._require_operator(M, form)
 
@@ -99,7 +100,7 @@ class Krylov(Solver):
 def limits(
     tolerance: float, max_iterations: int, fallback: bool, iterations: int | None, preconditioner: Any
 ) -> dict[str, Any]:
-    """The checked arguments that all methods have, by the names of :class:`Krylov`."""
+    """Return the checked arguments that all methods have, by the names of :class:`Krylov`."""
     tolerance = real("tolerance", tolerance, above=0)
     if not tolerance < 1:
         raise BadArgument(f"tolerance must lie between 0 and 1, found {tolerance}")
@@ -120,26 +121,26 @@ def limits(
 
 
 def solver_value(name: str, value: Any) -> Solver:
-    """The value itself, if it is a solver that is not bound to an operator."""
+    """Return the value itself, if it is a solver that is not bound to an operator."""
     if not isinstance(value, Solver):
         raise BadArgument(f"{name} takes a solver like tr.cg(), found {value!r}")
     return value
 
 
 def _compiled(value: Any) -> Any:
-    """A parameter as the compiled part takes it."""
+    """Return a parameter as the compiled part takes it."""
     if isinstance(value, Solver):
         return value._spec()
     operator = getattr(value, "operator", None)
     if (
         isinstance(getattr(value, "solver", None), Solver) and operator is not None
-    ):  # a solver of its own operator
+    ):  # it is a solver of its own operator
         return value.solver._spec(), operator._core
     return getattr(value, "_core", value)
 
 
 def _require_same_links(K: Any, M: QuarkOperator) -> None:
-    """BadArgument where a preconditioner was made for other links than M."""
+    """Raise BadArgument where a preconditioner was made for other links than M."""
     own = getattr(K, "operator", K)
     if not isinstance(own, QuarkOperator):
         return
