@@ -1,4 +1,5 @@
-"""The folder that `trellis generate` writes: configurations, checkpoints, and the stream of observables.
+"""This module has the folder that `trellis generate` writes: configurations, checkpoints, and the stream of
+observables.
 
 A state is a pair of files, NAME.NNNNNN.ildg and NAME.NNNNNN.json; it exists once the second is there, which
 is written last. NAME is `configuration` for those that were asked for and `checkpoint` for the others; the
@@ -47,17 +48,17 @@ class State:
 
     @property
     def links(self) -> Path:
-        """The ILDG file."""
+        """Return the ILDG file."""
         return self.folder / f"{self.kind}.{self.sweep:06d}.ildg"
 
     @property
     def record(self) -> Path:
-        """The JSON file."""
+        """Return the JSON file."""
         return self.folder / f"{self.kind}.{self.sweep:06d}.json"
 
 
 def states(folder: Path) -> list[State]:
-    """Complete states, ascending. Not collective."""
+    """Return the complete states, ascending. This is not collective."""
     if not folder.is_dir():
         return []
     matches = (_STATE.match(path.name) for path in folder.iterdir())
@@ -65,7 +66,9 @@ def states(folder: Path) -> list[State]:
 
 
 def unrecorded_links(folder: Path, above: int, interrupted: int | None) -> list[Path]:
-    """Links without a record that a run would write over, or leave among its own, ascending. Not collective.
+    """Return links without a record that a run would write over, or leave among its own, ascending.
+
+    This is not collective.
 
     Parameters
     ----------
@@ -115,7 +118,7 @@ def load_last_state(
     warn: Callable[[str], None],
     notice: Callable[[str], None] = lambda _: None,
 ) -> tuple[State, GaugeField, dict[str, Any]] | None:
-    """The newest state that is sound, or None where there are no states at all. Collective.
+    """Return the newest state that is sound, or None where there are no states at all. Collective.
 
     Damaged ones are skipped with a warning. A notice says where the words of the record are of an earlier
     language.
@@ -156,7 +159,7 @@ def load_last_state(
 
 
 def _read_record(state: State) -> dict[str, Any] | str:
-    """The content of the JSON file, or what is wrong with it."""
+    """Return the content of the JSON file, or what is wrong with it."""
     try:
         record = json.loads(state.record.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -181,8 +184,8 @@ class Stream:
         self.work: dict[str, list[float | complex]] = {}
         self.occasional: dict[str, tuple[list[int], list[Any]]] = {}
         self.axes: dict[str, list[float]] = {}
-        self.last_state: int | None = None  #: that the file which was read was written for
-        self._due_at = -math.inf  # by the clock of rank 0
+        self.last_state: int | None = None  #: the file which was read was written for this state
+        self._due_at = -math.inf  # it is a time by the clock of rank 0
 
     def append(
         self,
@@ -192,7 +195,7 @@ class Stream:
     ) -> None:
         """Add the observables of one sweep, and the work that it was; NaN where a series has no value."""
         for series, new in ((self.values, values), (self.work, work or {})):
-            for name in new:  # in their order, which is that of all ranks
+            for name in new:  # names come in their order, which is that of all ranks
                 series.setdefault(name, [math.nan] * len(self.sweeps))
             for name, known in series.items():
                 known.append(new.get(name, math.nan))
@@ -237,7 +240,7 @@ class Stream:
                 f"{self.path}: expected every sweep from 1 to {sweep}, found {keep.sum()} of them"
             )
         self.sweeps = sweeps[keep].tolist()
-        last = int(sweeps[-1]) if len(sweeps) else None  # of earlier versions: written with states alone
+        last = int(sweeps[-1]) if len(sweeps) else None  # earlier versions wrote with states alone
         self.last_state = root.integers("last_state")[0] if root.has_attribute("last_state") else last
         group = root.group("observables")
         for name in group.names():

@@ -19,7 +19,7 @@ _HEATBATH_SWEEPS = 1
 
 
 class HeatBath(NotCopied):
-    """Sweeps of the Wilson plaquette action.
+    """This class has sweeps of the Wilson plaquette action.
 
     Random numbers are keyed by seed, sweep and site: the links after a sweep depend on the links before, the
     parameters and the sweep's number, and on nothing else.
@@ -40,7 +40,9 @@ class HeatBath(NotCopied):
         self._core = load().Heatbath(self.beta, _HEATBATH_SWEEPS, self.over_relaxation)
 
     def sweep(self, U: GaugeField, number: int) -> None:
-        """One heat-bath sweep, the over-relaxation sweeps, back to SU(3); changes U. Collective.
+        """Do one heat-bath sweep and the over-relaxation sweeps, and go back to SU(3); this changes U.
+
+        Collective.
 
         Where Ctrl-C ends it, U is as it was.
 
@@ -59,7 +61,7 @@ class HeatBath(NotCopied):
 
     @property
     def flops_per_site(self) -> float:
-        """The flops that one sweep does for each site."""
+        """Return the flops that one sweep does for each site."""
         return self._core.flops_per_site
 
 

@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 
 
 class Monomial(NotCopied):
-    """This is one term of the Hamiltonian; made by :func:`gauge_monomial` and :func:`hamiltonian`."""
+    """This is one term of the Hamiltonian; :func:`gauge_monomial` and :func:`hamiltonian` make it."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
 
     @property
     def name(self) -> str:
-        """The name under which the monomial is recorded."""
+        """Return the name under which the monomial is recorded."""
         return self._core.name
 
     @property
     def guarded_links(self) -> int:
-        """Links at which HISQ's guard of small eigenvalues acted in the last :meth:`force`, of all ranks.
+        """Return the number of links at which HISQ's guard of small eigenvalues acted in the last
+        :meth:`force`, of all ranks.
 
         There the force is not the derivative of the action (doc/operators/hisq.md).
         """
         return self._core.guarded_links
 
     def draw(self, U: GaugeField, *, seed: int, stream: int = 0, number: int = 1) -> None:
-        """New pseudofermions, distributed as exp(-S) at U; nothing for a gauge action. Collective.
+        """Draw new pseudofermions, distributed as exp(-S) at U; a gauge action has none. Collective.
 
         Parameters
         ----------
@@ -63,7 +64,7 @@ class Monomial(NotCopied):
         self._core.draw(links._core, *key)
 
     def action(self, U: GaugeField) -> float:
-        """S at U, with the pseudofermions that :meth:`draw` made. Collective.
+        """Return S at U, with the pseudofermions that :meth:`draw` made. Collective.
 
         Parameters
         ----------
@@ -80,7 +81,7 @@ class Monomial(NotCopied):
         return self._core.action(instance("U", U, GaugeField)._core)
 
     def force(self, U: GaugeField) -> NDArray[np.float64]:
-        """The force F = sum_a T_a dS(e^{t T_a} U)/dt at t = 0, T_a = (i/2) lambda_a. Collective.
+        """Return the force F = sum_a T_a dS(e^{t T_a} U)/dt at t = 0, T_a = (i/2) lambda_a. Collective.
 
         Parameters
         ----------
@@ -195,7 +196,7 @@ class HMC(NotCopied):
         test: bool = True,
         is_covered: Callable[[GaugeField], bool] | None = None,
     ) -> dict[str, Any]:
-        """One trajectory; changes U if it is accepted. Collective.
+        """Make one trajectory; this changes U if it is accepted. Collective.
 
         Parameters
         ----------
@@ -251,7 +252,7 @@ class HMC(NotCopied):
 
     @property
     def failed(self) -> tuple[GaugeField, str] | None:
-        """The place where the last call failed, if it raised a NumericError and memory was left.
+        """Return the place where the last call failed, if it raised a NumericError and memory was left.
 
         It consists of the links at that moment and the part of the work: "heat bath", "action", "force" or
         "spectrum".
@@ -260,7 +261,7 @@ class HMC(NotCopied):
         return self._failed if links is None else (GaugeField(links), self._core.failed_stage)
 
     def energy_violation(self, U: GaugeField, number: int) -> float:
-        """The change of H along a trajectory; U stays. Collective."""
+        """Return the change of H along a trajectory; U stays. Collective."""
         self._failed = None
         return self._core.energy_violation(instance("U", U, GaugeField)._core, _trajectory_number(number))
 

@@ -1,4 +1,4 @@
-"""From a run file to the monomials of a chain, with the rational functions that they need."""
+"""This module makes the monomials of a chain from a run file, with the rational functions that they need."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .sea_operators import SeaOperators, wilson_params
 if TYPE_CHECKING:
     from ..gauge.fields import GaugeField
 
-#: Least steps of the Lanczos estimate of a spectrum, and the relative accuracy of its lower end.
+#: The Lanczos estimate of a spectrum has at least so many steps, and its lower end this relative accuracy.
 _LANCZOS_STEPS, _LOWER_ACCURACY = 40, 0.1
 #: An estimate of the upper end alone has so many steps. It has to stay below the interval's end by the
 #: margin, for so few steps may miss something (0.5 % was seen).
 _UPPER_STEPS, _UPPER_MARGIN = 20, 1.02
-#: How far beyond the estimates an interval goes.
+#: An interval goes beyond the estimates by these factors.
 _HIGH_MARGIN, _LOW_MARGIN = 1.2, 0.25
-#: Advice where 4 + mass does not outweigh the clover term.
+#: This is the advice where 4 + mass does not outweigh the clover term.
 _LOWER_CSW = "lower csw, raise the mass (lower kappa), or start from smoother links"
 
 
 @dataclass
 class Interval:
-    """Ends of the spectrum that a flavour's rational functions cover."""
+    """These are the ends of the spectrum that a flavour's rational functions cover."""
 
     low: float
     high: float
@@ -41,7 +41,7 @@ class Interval:
 
 @dataclass
 class Sea:
-    """All monomials of a run, and what its rational functions are.
+    """It has all monomials of a run, and the intervals of its rational functions.
 
     Attributes
     ----------
@@ -63,11 +63,13 @@ class Sea:
         return {name: asdict(interval) for name, interval in self.intervals.items()}
 
     def upper_end(self, name: str, U: GaugeField, steps: int = _LANCZOS_STEPS) -> float:
-        """A Ritz value at the upper end of a flavour's spectrum. Collective."""
+        """Return a Ritz value at the upper end of a flavour's spectrum. Collective."""
         return self._spectrum(name, U, steps, 0.0)[1]
 
     def ends(self, name: str, U: GaugeField) -> tuple[float, float]:
-        """Both ends, the lower one to `_LOWER_ACCURACY`: as much work as a solve to that. Collective.
+        """Return both ends, the lower one to `_LOWER_ACCURACY`: this is as much work as a solve to that.
+
+        Collective.
 
         Raises
         ------
@@ -82,7 +84,9 @@ class Sea:
         )
 
     def outside(self, U: GaugeField) -> dict[str, Interval]:
-        """Flavours whose spectrum at U leaves their interval, and the wider ones they need. Collective.
+        """Return the flavours whose spectrum at U leaves their interval, with the wider ones they need.
+
+        Collective.
 
         Spectra with a lower bound, mass^2 of staggered quarks, begin above it, and flavours that differ by
         their mass alone share one estimate of the upper end.
@@ -99,7 +103,7 @@ class Sea:
                 if key not in uppers:
                     uppers[key] = self.upper_end(fermion.name, U, _UPPER_STEPS) * _UPPER_MARGIN - bound
                 low, high = bound, uppers[key] + bound
-                if interval.low > bound:  # chosen in the run file
+                if interval.low > bound:  # the run file chose it
                     low = max(self.ends(fermion.name, U)[0], bound)
             else:
                 low, high = self.ends(fermion.name, U)
@@ -113,7 +117,7 @@ class Sea:
 
 
 def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] | None = None) -> Sea:
-    """The monomials of a run. Collective.
+    """Make the monomials of a run. Collective.
 
     Parameters
     ----------
@@ -144,7 +148,7 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
 
 
 def hamiltonian(run_file: str | os.PathLike, U: GaugeField) -> dict[str, tuple[Monomial, ...]]:
-    """The terms of the Hamiltonian of a run file, to compute actions and forces with. Collective.
+    """Return the terms of the Hamiltonian of a run file, to compute actions and forces with. Collective.
 
     Parameters
     ----------
@@ -175,7 +179,7 @@ def hamiltonian(run_file: str | os.PathLike, U: GaugeField) -> dict[str, tuple[M
 
 
 def make_hmc(sea: Sea) -> HMC:
-    """The chain of a run file."""
+    """Make the chain of a run file."""
     run = sea.run
     levels = []
     for level in run.integrator:
@@ -248,7 +252,7 @@ def _interval(
 
 
 def _add_rational(sea: Sea, fermion: SeaQuark, number: int) -> None:
-    """det[A]^power with power = n_f / 4 (staggered) or n_f / 2 (wilson, A = S^dagger S)."""
+    """Add det[A]^power with power = n_f / 4 (staggered) or n_f / 2 (wilson, A = S^dagger S)."""
     run, table, interval = sea.run, fermion.rational, sea.intervals[fermion.name]
     fields = fermion.pseudofermions or 1
     power = fermion.n_f / fermion.operator_flavours / fields
@@ -302,7 +306,8 @@ def _add_rational(sea: Sea, fermion: SeaQuark, number: int) -> None:
 
 
 def _add_two_flavours(sea: Sea, fermion: SeaQuark, number: int) -> None:
-    """NAME.0 is the ratio with the smallest shifts, the last one the heaviest determinant."""
+    """Add the determinants: NAME.0 is the ratio with the smallest shifts, the last one the heaviest
+    determinant."""
     run, core = sea.run, load()
     shifts = [0.0, *[rho**2 for rho in reversed(fermion.hasenbusch_masses)]]
     for k, name in enumerate(fermion.monomial_names):

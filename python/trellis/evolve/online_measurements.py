@@ -1,4 +1,4 @@
-"""Measurements on the configurations of a running chain ([measure] of a run file)."""
+"""This module has measurements on the configurations of a running chain ([measure] of a run file)."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from ..run_files.smearing import SmearingTable
     from ..run_files.valence import ValenceQuark
 
-#: A measurement: a number, or an array with a first axis of noise vectors, flow times or R.
+#: A measurement is a number, or an array with a first axis of noise vectors, flow times or R.
 Values = dict[str, Any]
 
 
 def sea_flavours(
     fermions: Sequence[SeaQuark], smearing: SmearingTable, background: BackgroundTable
 ) -> list[ValenceQuark]:
-    """The flavours of the sea, with the links and the field that they see there."""
+    """Return the flavours of the sea, with the links and the field that they see there."""
     return [as_valence(fermion, smearing, background) for fermion in fermions]
 
 
 class OnlineMeasurements:
-    """The on-line measurements that [measure] asks for.
+    """These are the on-line measurements that [measure] asks for.
 
     Values depend on the links, the table, and (seed, stream, number) alone. All flavours see the same noise
     vectors, so that their differences are less noisy.
@@ -81,7 +81,10 @@ class OnlineMeasurements:
                 raise BadArgument(f"measure.valence: the name {taken.pop()!r} is that of a sea quark")
 
     def measure(self, U: GaugeField, number: int) -> Values:
-        """Measure what is due after trajectory (or sweep) `number`; empty if nothing is. Collective."""
+        """Measure what is due after trajectory (or sweep) `number`; the result is empty if nothing is.
+
+        Collective.
+        """
         after = number - self.thermalisation
         if self.table is None or after <= 0:
             return {}

@@ -1,4 +1,4 @@
-"""Operators of the quarks of a run file."""
+"""This module has operators of the quarks of a run file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..run_files.smearing import SmearingTable
     from ..run_files.valence import ValenceQuark
 
-#: The operators by the names that tables of quarks give (`Quark.operator_name`).
+#: These are the operators by the names that tables of quarks give (`Quark.operator_name`).
 _OPERATORS: dict[str, Any] = {
     operator.__name__: operator for operator in (WilsonClover, MoebiusDomainWall, Staggered, HISQ)
 }
@@ -49,7 +49,7 @@ def make_measured_operator(quark: MeasuredQuark, U: GaugeField, columns_per_solv
 
 
 class FlavourOperators:
-    """The operators of several flavours on one field, which share smeared links.
+    """These are the operators of several flavours on one field, which share smeared links.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
     r(x) = constant + sum_k residues[k] / (x + shifts[k])  ~  x^exponent   on [low, high],  shifts > 0,
 
-of type (n, n). The best one, with the smallest largest |r(x) x^-exponent - 1|, equals the power at 2n + 1
-points. For x^(-1/2) Zolotarev knew these points (elliptic functions); for other powers they lie almost at
+It is of type (n, n). The best one, with the smallest largest |r(x) x^-exponent - 1|, equals the power at 2n +
+1 points. For x^(-1/2) Zolotarev knew these points (elliptic functions); for other powers they lie almost at
 the same places, so the interpolant there is within about 3 % of the best error (tests compare with the best).
 Arithmetic and elliptic functions are mpmath's. Only the ratio of the ends matters: results are kept by ratio
 in a file.
@@ -36,7 +36,7 @@ _CACHE_VERSION = 1
 
 @dataclass(frozen=True)
 class Rational:
-    """constant + sum_k residues[k] / (x + shifts[k]).
+    """This is the function constant + sum_k residues[k] / (x + shifts[k]).
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Rational:
 
     @property
     def order(self) -> int:
-        """Number of poles."""
+        """Return the number of poles."""
         return len(self.shifts)
 
     def __call__(self, x: float) -> float:
@@ -75,7 +75,7 @@ def rational_power(
     tolerance: float | None = None,
     cache: Path | None = None,
 ) -> Rational:
-    """An approximation of x^exponent on [low, high] whose error is near the smallest.
+    """Return an approximation of x^exponent on [low, high] whose error is near the smallest.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _with_rounding(function: Rational) -> Rational:
     """Return the function with the error of its rounded coefficients; the unrounded error is included."""
     import mpmath
 
-    # dense where the error oscillates fast, at the ends; the lower one is where terms cancel
+    # Points are dense where the error oscillates fast, at the ends; at the lower one terms cancel.
     count = 8 * (2 * function.order + 1)
     first, last = math.log(function.low), math.log(function.high)
     inner = [first + (last - first) * math.sin(math.pi * i / (2 * count)) ** 2 for i in range(1, count)]
@@ -239,7 +239,7 @@ def _default_cache() -> Path:
     if not folder:
         try:
             folder = str(Path.home() / ".cache")
-        except RuntimeError:  # a user without a home, as in containers
+        except RuntimeError:  # the user has no home, as in containers
             folder = tempfile.gettempdir()
     return Path(folder) / "trellis" / "rational.json"
 
@@ -293,7 +293,7 @@ def _zolotarev_points(mpmath, low, count: int) -> list:
 
 
 class _Interpolant:
-    """A rational function of type (n, n) that goes through x^power at 2n + 1 points, in barycentric form."""
+    """This is a rational function of type (n, n) through x^power at 2n + 1 points, in barycentric form."""
 
     def __init__(self, mpmath, points: list, power) -> None:
         self.mpmath, self.power = mpmath, power
@@ -301,7 +301,7 @@ class _Interpolant:
         self.values = [x**power for x in self.support]
         others = points[1::2]
         order = len(others)
-        # Loewner matrix times weights = 0, one row for each point that is no support
+        # Loewner matrix times weights = 0 holds, with one row for each point that is no support.
         rows = mpmath.matrix(order, order)
         right = mpmath.matrix(order, 1)
         for i, x in enumerate(others):
@@ -314,11 +314,11 @@ class _Interpolant:
         self.weights = [solution[j] for j in range(order)] + [mpmath.mpf(1)]
 
     def denominator(self, x):
-        """sum_j w_j / (x - z_j)"""
+        """Return sum_j w_j / (x - z_j)."""
         return sum(w / (x - z) for w, z in zip(self.weights, self.support, strict=True))
 
     def relative_error(self, x):
-        """r(x) / x^power - 1; x is no support point."""
+        """Return r(x) / x^power - 1; x is no support point."""
         numerator = denominator = self.mpmath.mpf(0)
         for w, z, v in zip(self.weights, self.support, self.values, strict=True):
             term = w / (x - z)
@@ -327,7 +327,8 @@ class _Interpolant:
         return numerator / denominator / x**self.power - 1
 
     def partial_fractions(self, low):
-        """constant, residues, shifts: the poles lie on the negative axis, found between sign changes."""
+        """Return constant, residues and shifts: the poles lie on the negative axis, found between sign
+        changes."""
         mpmath = self.mpmath
         constant = sum(w * v for w, v in zip(self.weights, self.values, strict=True)) / sum(self.weights)
         order = len(self.weights) - 1
@@ -358,7 +359,7 @@ class _Interpolant:
 
 
 def _extrema(mpmath, function: _Interpolant, points: list, low) -> list:
-    """The error of largest size in each of the intervals between the points and the ends."""
+    """Return the error of largest size in each of the intervals between the points and the ends."""
     edges = [mpmath.log(low), *[mpmath.log(x) for x in points], mpmath.mpf(0)]
     found = []
     for k, (a, b) in enumerate(itertools.pairwise(edges)):
@@ -370,7 +371,7 @@ def _extrema(mpmath, function: _Interpolant, points: list, low) -> list:
             continue
         ts = [a + (b - a) * f for f in (mpmath.mpf("0.35"), mpmath.mpf("0.5"), mpmath.mpf("0.65"))]
         e = [function.relative_error(mpmath.exp(t)) for t in ts]
-        # the vertex of the parabola through three values
+        # This is the vertex of the parabola through three values.
         curvature = e[0] - 2 * e[1] + e[2]
         vertex = ts[1]
         if curvature != 0:

@@ -1,4 +1,4 @@
-"""Operators of the flavours of the sea, of which the compiled part knows the forces."""
+"""This module has operators of the flavours of the sea, of which the compiled part knows the forces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SeaOperators:
-    """The operators of a run's flavours, which share smeared links.
+    """These are the operators of a run's flavours, which share smeared links.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class SeaOperators:
             params.schwarz_block = params.block
         params.vectors, *params.coarse_vectors = table.vectors_on(extents)
         params.sweeps, params.seed = table.sweeps, table.seed
-        params.smoothing = table.smoothing or 0  # 0: by the smoother
+        params.smoothing = table.smoothing or 0  # 0: the smoother decides
         params.coarse_tolerance = table.coarse_tolerance
         params.coarse_solver, params.coarse_ranks = table.coarse_solver, table.coarse_ranks
         params.prolongator_storage = table.prolongator_storage

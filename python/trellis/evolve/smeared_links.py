@@ -1,4 +1,4 @@
-"""The links that a table `smearing` of a run file asks for."""
+"""This module has the links that a table `smearing` of a run file asks for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..run_files.smearing import SmearingTable
 
 
 def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
-    """Smear by APE, then stout, then flow; U itself where none is asked for. Collective."""
+    """Smear by APE, then stout, then flow; return U itself where none is asked for. Collective."""
     if table.ape is not None:
         U = U.ape(alpha=table.ape.alpha, steps=table.ape.steps, spatial=table.ape.spatial)
     if table.stout is not None:

@@ -1,1 +1,2 @@
-"""Gauge fields: how they are read, written and made, their loops, smearing and gradient flow."""
+"""This module has gauge fields: how they are read, written and made, their loops, smearing and gradient
+flow."""

@@ -1,4 +1,4 @@
-"""Gauge fields are read from files of all formats that Trellis knows."""
+"""This module reads gauge fields from files of all formats that Trellis knows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ def read_with_report(
     report_only: bool = False,
     device: str = "cpu",
 ) -> GaugeField:
-    """:func:`read_gauge_field` for commands, which print ``report.warnings`` themselves. Collective."""
+    """Read as :func:`read_gauge_field` for commands, which print ``report.warnings`` themselves.
+
+    Collective.
+    """
     require_device(device)
     prepare()
     core, report = load().read_gauge_field(

@@ -32,14 +32,14 @@ from .geometry import Geometry
 if TYPE_CHECKING:
     from .. import _core
 
-#: Unitarity violation of links that come from arrays; those that were rounded to 32 bits have about 2e-7.
+#: Links that come from arrays violate unitarity by at most this; those rounded to 32 bits have about 2e-7.
 _MOST_VIOLATION = 1e-6
 
 
 class GaugeField(NotPickled):
-    """It has links U_mu(x), double precision.
+    """It has links U_mu(x) in double precision.
 
-    Made by :func:`read_gauge_field`, :func:`cold`, :func:`hot`, :func:`weak_field`, :func:`quenched` or
+    It is made by :func:`read_gauge_field`, :func:`cold`, :func:`hot`, :func:`weak_field`, :func:`quenched` or
     :meth:`from_numpy`. ``np.asarray(U)`` is :meth:`to_numpy`, ``copy.copy(U)`` is :meth:`copy`.
 
     Parameters
@@ -54,11 +54,11 @@ class GaugeField(NotPickled):
 
     def __init__(self, core: _core.GaugeField, report: FileReport | None = None) -> None:
         self._core = core
-        self.report = report  #: what was found in the file it came from, or None
+        self.report = report  #: this was found in the file it came from; None without one
 
     @cached_property
     def geometry(self) -> Geometry:
-        """The lattice."""
+        """Return the lattice."""
         return Geometry._of(self._core.lattice)
 
     @classmethod
@@ -91,7 +91,7 @@ class GaugeField(NotPickled):
             geometry = Geometry(links.shape[3::-1])
         field = load().GaugeField(instance("geometry", geometry, Geometry)._core)
         field.from_numpy(links)
-        violation = field.unitarity_violation()  # by all ranks, before one finds a NaN
+        violation = field.unitarity_violation()  # all ranks compute it, before one finds a NaN
         if not np.isfinite(links).all():
             first = np.argwhere(~np.isfinite(links))[0][:5].tolist()
             raise BadArgument(f"links has a NaN or Inf, first at [t, z, y, x, mu] = {first}")
@@ -104,7 +104,7 @@ class GaugeField(NotPickled):
         return cls(field)
 
     def to_numpy(self) -> NDArray[np.complex128]:
-        """Return the links of this rank, shape [t, z, y, x, mu, row, column]; a copy."""
+        """Return a copy of the links of this rank, shape [t, z, y, x, mu, row, column]."""
         return self._core.to_numpy()
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
@@ -122,7 +122,7 @@ class GaugeField(NotPickled):
 
     @property
     def device(self) -> str:
-        """The links lie on this device: "cpu" or "cuda"."""
+        """Return the device on which the links lie: "cpu" or "cuda"."""
         return self._core.device
 
     def to(self, device: str) -> GaugeField:
@@ -145,16 +145,16 @@ class GaugeField(NotPickled):
 
     @property
     def plaquette(self) -> float:
-        """Mean of Re tr P / 3 over sites and planes (1 on the unit field). Collective."""
+        """Return the mean of Re tr P / 3 over sites and planes (1 on the unit field). Collective."""
         return self._core.plaquette()
 
     @property
     def polyakov_loop(self) -> complex:
-        """Spatial mean of tr prod_t U_t / 3. Collective."""
+        """Return the spatial mean of tr prod_t U_t / 3. Collective."""
         return self._core.polyakov_loop(3)
 
     def polyakov_loop_along(self, direction: Literal["x", "y", "z", "t"]) -> complex:
-        """Mean of tr prod U_mu / 3 over the lines of one direction. Collective.
+        """Return the mean of tr prod U_mu / 3 over the lines of one direction. Collective.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class GaugeField(NotPickled):
         return self._core.loops()
 
     def reunitarised(self) -> GaugeField:
-        """Return the links brought back to SU(3), Gram and Schmidt on the rows.
+        """Return the links brought back to SU(3) by Gram and Schmidt on the rows.
 
         Files in 32 bits have links that are special unitary to about 1e-7. Collective.
 
@@ -204,7 +204,7 @@ class GaugeField(NotPickled):
     def stout(
         self, *, rho: float | Sequence[Sequence[float]], steps: int, spatial: bool = False
     ) -> GaugeField:
-        """Stout-smeared links (Morningstar and Peardon, hep-lat/0311018), `steps` times. Collective.
+        """Return stout-smeared links (Morningstar and Peardon, hep-lat/0311018), `steps` times. Collective.
 
         Parameters
         ----------
@@ -230,7 +230,10 @@ class GaugeField(NotPickled):
     def _stout(
         self, rho: float | Sequence[Sequence[float]], steps: int, *, spatial: bool = False
     ) -> GaugeField:
-        """:meth:`stout` for commands, which warn by the keys of their run files. Collective."""
+        """Do the same as :meth:`stout` for commands, which warn by the keys of their run files.
+
+        Collective.
+        """
         return GaugeField(self._core.stout(_stout_weights(rho, spatial), steps))
 
     def ape(self, *, alpha: float, steps: int, spatial: bool = False) -> GaugeField:
@@ -261,7 +264,7 @@ class GaugeField(NotPickled):
         temporal: int,
         planes: Literal["temporal", "spatial", "all"] = "temporal",
     ) -> NDArray[np.float64]:
-        """W(R, T), the mean of Re tr / 3 of loops along the axes over sites and planes. Collective.
+        """Return W(R, T), the mean of Re tr / 3 of loops along the axes over sites and planes. Collective.
 
         Parameters
         ----------
@@ -295,7 +298,7 @@ class GaugeField(NotPickled):
 
     @property
     def topological_charge(self) -> float:
-        """Clover definition, of the links as they are (no flow). Collective."""
+        """Return the charge by the clover definition, of the links as they are (no flow). Collective."""
         return self._core.topological_charge()
 
     def write(
@@ -309,7 +312,7 @@ class GaugeField(NotPickled):
         ensemble_id: str = "",
         ensemble_label: str = "",
     ) -> None:
-        """Write to a file: under a temporary name, synchronised, then renamed. Collective.
+        """Write to a file under a temporary name, synchronise it, and rename it. Collective.
 
         Through a symbolic link the file behind it is written; the link stays.
 

@@ -22,14 +22,15 @@ from .fields import GaugeField
 #: Third-order Runge-Kutta multiplies waves of the links by 1 + z + z^2/2 + z^3/6, z = -16 step for the
 #: shortest: beyond 0.157 they grow.
 _MOST_STEP = 0.15
-#: Steps up to a time that is asked for, and times that are measured: more take longer than anybody waits.
+#: A time that is asked for has at most so many steps, and a history so many times: more take longer than
+#: anybody waits.
 _MOST_STEPS = 10**6
 
 
 class GradientFlow(NotCopied, NoArray):
-    """dV/dt = -(dS/dV) V from the links of a field (doc/conventions.md "Smearing and flow").
+    """It solves dV/dt = -(dS/dV) V from the links of a field (doc/conventions.md "Smearing and flow").
 
-    Third-order Runge-Kutta steps whose length follows an error estimate, or is fixed.
+    The steps are third-order Runge-Kutta; their length follows an error estimate, or is fixed.
 
     Parameters
     ----------
@@ -112,28 +113,30 @@ class GradientFlow(NotCopied, NoArray):
 
     @property
     def time(self) -> float:
-        """t / a^2."""
+        """Return t / a^2."""
         return self._core.time
 
     @property
     def steps(self) -> int:
-        """Steps taken."""
+        """Return the number of steps taken."""
         return self._core.steps if self._step is None else self._steps
 
     @property
     def field(self) -> GaugeField:
-        """A copy of the flowed links."""
+        """Return a copy of the flowed links."""
         return GaugeField(self._core.field())
 
     def observables(self) -> dict[str, float]:
         """Return energy_clover, energy_plaquette, charge_clover, charge_improved of the flowed links.
-        Collective."""
+
+        Collective.
+        """
         return self._core.observables()
 
 
 @dataclass(frozen=True)
 class FlowHistory:
-    """The observables that were measured along a flow; they are arrays over flow times.
+    """These are the observables that were measured along a flow; they are arrays over flow times.
 
     Attributes
     ----------
@@ -153,7 +156,7 @@ class FlowHistory:
 
     @property
     def t0(self) -> float:
-        """t0 / a^2: t^2 E_clover = 0.3; NaN if it is not reached.
+        """Return t0 / a^2: t^2 E_clover = 0.3; it is NaN if this is not reached.
 
         Raises
         ------
@@ -165,7 +168,7 @@ class FlowHistory:
 
     @property
     def w0(self) -> float:
-        """w0 / a: t d/dt (t^2 E_clover) = 0.3 at t = w0^2; NaN if it is not reached.
+        """Return w0 / a: t d/dt (t^2 E_clover) = 0.3 at t = w0^2; it is NaN if this is not reached.
 
         Raises
         ------
@@ -176,7 +179,7 @@ class FlowHistory:
         return w0_scale(self.time, self.energy_clover)
 
     def _require_times(self, name: str, least: int) -> None:
-        """Enough flow times for an interpolation."""
+        """Raise BadArgument unless there are enough flow times for an interpolation."""
         found = len(self.time)
         if found < least:
             last, reached = float(self.time[-1]), float(self.time[-1] ** 2 * self.energy_clover[-1])

@@ -1,4 +1,4 @@
-"""Lattices, and how they are cut over ranks."""
+"""This module has lattices, and how they are cut over ranks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def in_four_directions(values: Sequence[T]) -> tuple[T, T, T, T]:
 
 
 class Geometry:
-    """The lattice, and how it is cut over ranks.
+    """This is the lattice, and how it is cut over ranks.
 
     Parameters
     ----------
@@ -50,27 +50,27 @@ class Geometry:
 
     @property
     def extents(self) -> tuple[int, int, int, int]:
-        """Lx, Ly, Lz, Lt of the whole lattice."""
+        """Return Lx, Ly, Lz, Lt of the whole lattice."""
         return in_four_directions(self._core.extents)
 
     @property
     def local_extents(self) -> tuple[int, int, int, int]:
-        """Extents of this rank's part."""
+        """Return the extents of this rank's part."""
         return in_four_directions(self._core.local_extents)
 
     @property
     def origin(self) -> tuple[int, int, int, int]:
-        """x, y, z, t of the first site of this rank."""
+        """Return x, y, z, t of the first site of this rank."""
         return in_four_directions(self._core.origin)
 
     @property
     def grid(self) -> tuple[int, int, int, int]:
-        """Ranks in x, y, z, t."""
+        """Return the numbers of ranks in x, y, z, t."""
         return in_four_directions(self._core.grid)
 
     @property
     def volume(self) -> int:
-        """Sites of the whole lattice."""
+        """Return the number of sites of the whole lattice."""
         return self._core.volume
 
     def __eq__(self, other: object) -> bool:

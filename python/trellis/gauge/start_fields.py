@@ -1,4 +1,4 @@
-"""Links to begin with: unit, random, and close to one."""
+"""This module has links to begin with: unit, random, and close to one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cold(geometry: Geometry | FourIntegers) -> GaugeField:
 
 
 def hot(geometry: Geometry | FourIntegers, *, seed: int) -> GaugeField:
-    """Links with Haar's measure. Collective.
+    """Return links drawn with Haar's measure. Collective.
 
     Parameters
     ----------

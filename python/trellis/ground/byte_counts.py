@@ -1,4 +1,4 @@
-"""Numbers of bytes as texts for people."""
+"""This module shows numbers of bytes as texts for people."""
 
 from __future__ import annotations
 

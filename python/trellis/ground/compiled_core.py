@@ -1,4 +1,4 @@
-"""The one place that loads the compiled part, trellis._core."""
+"""This module is the one place that loads the compiled part, trellis._core."""
 
 from __future__ import annotations
 

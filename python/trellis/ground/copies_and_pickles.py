@@ -1,4 +1,4 @@
-"""Base classes that define how fields, operators and solvers take part in Python's protocols for arrays,
+"""These base classes define how fields, operators and solvers take part in Python's protocols for arrays,
 copies and pickles."""
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class NotPickled:
-    """Base class of objects that cannot be pickled, nor copied unless a subclass defines it.
+    """This is the base class of objects that cannot be pickled, nor copied unless a subclass defines it.
 
     A TypeError says what to do instead. The compiled part holds the data, and only this process has it.
     """
 
-    #: The end of the sentence.
+    #: The sentence ends with this.
     _instead: ClassVar[str] = "make them again in the same way"
     _verbs: ClassVar[str] = "pickled"
 
@@ -25,13 +25,13 @@ class NotPickled:
 
 
 class NotCopied(NotPickled):
-    """Base class of objects whose state changes, and whose compiled part cannot be copied."""
+    """This is the base class of objects whose state changes, and whose compiled part cannot be copied."""
 
     _verbs = "copied or pickled"
 
 
 class SharedByCopies(NotPickled):
-    """Base class of objects whose compiled part never changes: copies share it."""
+    """This is the base class of objects whose compiled part never changes: copies share it."""
 
     def __copy__(self) -> Self:
         new = object.__new__(type(self))
@@ -48,7 +48,7 @@ class SharedByCopies(NotPickled):
 
 
 class NoArray:
-    """Base class of objects that are no arrays; np.asarray of one raises a TypeError.
+    """This is the base class of objects that are no arrays; np.asarray of one raises a TypeError.
 
     Without it NumPy makes an array with the object as its only entry.
     """

@@ -1,4 +1,4 @@
-"""Small files that are there as a whole or not at all, whenever the machine stops."""
+"""This module writes small files that are there as a whole or not at all, whenever the machine stops."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def _remove(partial: Path) -> None:
 
 
 def behind_links(path: str | os.PathLike) -> str:
-    """The file that a symbolic link stands for, or the path itself: the rename must not replace the link.
+    """Return the file that a symbolic link stands for, or the path itself: the rename must not replace the
+    link.
 
     Raises
     ------

@@ -1,4 +1,5 @@
-"""Checksums of the datasets of results (doc/formats.md): bits that changed on a disk are noticed.
+"""This module has checksums of the datasets of results (doc/formats.md): bits that changed on a disk are
+noticed.
 
 HDF5 has checksums of what it says about a dataset, and none of the numbers. Files without the attribute, of
 older versions or other programs, are read as they are.
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import ChecksumError, FileError
 from .parallel import on_root
 
-#: The attribute.
+#: The attribute has this name.
 NAME = "crc32"
 
 
@@ -57,7 +58,7 @@ def write(group: Any, name: str, values: ArrayLike) -> None:
 
 
 def read(group: Any, name: str, where: str, *, integers: bool = False) -> NDArray:
-    """A dataset of :func:`write`. Collective.
+    """Read a dataset of :func:`write`. Collective.
 
     Parameters
     ----------

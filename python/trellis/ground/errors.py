@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """Root of every exception that trellis raises on purpose."""
+    """This is the root of every exception that trellis raises on purpose."""
 
 
 class BadArgument(Error, ValueError):

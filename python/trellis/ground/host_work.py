@@ -1,6 +1,6 @@
-"""The work that the host does where links lie on a GPU, and what it copies for that.
+"""This module lists the work that the host does where links lie on a GPU, and what it copies for that.
 
-The one list: ``trellis doctor --device cuda`` prints it, doc/howto/gpu.md has it as a table, and
+It is the one list: ``trellis doctor --device cuda`` prints it, doc/howto/gpu.md has it as a table, and
 tests/python/tree/test_host_work.py compares it with the sources.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class HostWork:
-    """One kind of work.
+    """This is one kind of work.
 
     Attributes
     ----------

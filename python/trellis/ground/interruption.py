@@ -1,4 +1,5 @@
-"""Ctrl-C on several ranks: all of them stop at the same place, though the signal reaches each by itself.
+"""This module handles Ctrl-C on several ranks: all of them stop at the same place, though the signal reaches
+each by itself.
 
 The compiled part runs Python's signal handlers while it computes, and what they raise ends the call on all
 ranks in the same iteration. Between two such calls Python would raise KeyboardInterrupt on one rank alone,

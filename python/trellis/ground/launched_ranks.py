@@ -1,4 +1,5 @@
-"""The number of ranks that a launcher (mpirun, srun) has started, read from the environment of this process.
+"""This module reads the number of ranks that a launcher (mpirun, srun) has started from the environment of
+this process.
 
 Nothing here loads the compiled part.
 """
@@ -8,21 +9,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-#: Number of processes and of this one, the innermost launcher first: mpirun inside a job step leaves those of
-#: the step. src/trellis/comm/launcher.cpp has the same list; tests/python/ground/test_launchers.py compares
-#: the two.
+#: These variables have the number of processes and that of this one, the innermost launcher first: mpirun
+#: inside a job step leaves those of the step. src/trellis/comm/launcher.cpp has the same list;
+#: tests/python/ground/test_launchers.py compares the two.
 VARIABLES = (
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("PMIX_SIZE", "PMIX_RANK"),
     ("PMI_SIZE", "PMI_RANK"),
     ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
 )
-#: With the value 1: processes that were started together work each for itself.
+#: This variable with the value 1 says that processes that were started together work each for itself.
 SINGLETONS = "TRELLIS_SINGLETONS"
 
 
 def _of_launcher() -> tuple[int, int]:
-    """Number of processes, and of this one, as the innermost launcher says; (1, 0) without one."""
+    """Return the number of processes, and that of this one, as the innermost launcher says; (1, 0) without
+    one."""
     if os.environ.get(SINGLETONS, "").strip() == "1":
         return 1, 0
     for size, number in VARIABLES:

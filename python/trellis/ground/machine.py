@@ -1,4 +1,5 @@
-"""Speed of this machine, measured in this process: the denominators of every share of the roof."""
+"""This module has the speed of this machine, measured in this process: the denominators of every share of the
+roof."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from functools import lru_cache
 
 from .compiled_core import load
 
-#: Seconds that a measurement takes.
+#: A measurement takes so many seconds.
 _SECONDS = 0.1
 #: A buffer has at most so many bytes: larger ones have no other bandwidth, and take from what a run has.
 LARGEST_BUFFER = 256 << 20
@@ -14,9 +15,10 @@ LARGEST_BUFFER = 256 << 20
 
 @lru_cache(maxsize=16)
 def read_bandwidth(megabytes: int) -> float:
-    """Bytes per second that this rank's threads read from a buffer of that size, again and again.
+    """Return the bytes per second that this rank's threads read from a buffer of that size, again and again.
 
-    A buffer that fits a cache measures the cache. Cached: the first call takes a tenth of a second.
+    A buffer that fits a cache measures the cache. The result is cached: the first call takes a tenth of a
+    second.
     """
     core = load()
     return core.read_bandwidth(max(megabytes, 1) << 20, core.thread_count(), _SECONDS)
@@ -24,13 +26,14 @@ def read_bandwidth(megabytes: int) -> float:
 
 @lru_cache(maxsize=4)
 def fma_peak(precision: str) -> float:
-    """Flops per second of this rank's threads in fused multiply-adds; precision "double" or "float"."""
+    """Return flops per second of this rank's threads in fused multiply-adds; precision "double" or
+    "float"."""
     core = load()
     return core.fma_peak(precision, core.thread_count(), _SECONDS)
 
 
 def peak_gflops(precision: str) -> float:
-    """Fused multiply-add flops per second of all ranks, in 10^9; the slowest rank counts. Collective.
+    """Return fused multiply-add flops per second of all ranks, in 10^9; the slowest rank counts. Collective.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Dirac operators as numbers: what propagators and low modes remember of the operator that they belong to."""
+"""This module has Dirac operators as numbers, which propagators and low modes remember of the operator that
+they belong to."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-#: A real number, or complex ones: four boundary phases, or b5 and c5 of each slice.
+#: A parameter is a real number, or complex ones: four boundary phases, or b5 and c5 of each slice.
 Parameter = float | tuple[complex, ...]
 
 _PARAMETERS = {
@@ -17,7 +18,7 @@ _PARAMETERS = {
     "Staggered": ("mass", "mu_over_ipiT", "flux", "boundary"),
     "HISQ": ("mass", "mu_over_ipiT", "flux", "boundary", "epsilon"),
 }
-#: Left out of texts at these values, as by versions that know no others.
+#: Texts leave these parameters out at these values, like versions that know no others.
 _OMITTED = {"MoebiusDomainWall": {"nu": 1.0, "xi0": 1.0}}
 _LISTS = ("b5", "c5", "boundary", "flux")
 #: kappa and mass are the same number up to rounding.
@@ -25,18 +26,18 @@ _ROUNDING = 1e-12
 #: Links that were stored in 32 bits are still the same links.
 _PLAQUETTE_ROUNDING = 1e-7
 
-#: Said where sequential propagators are asked for without it.
+#: This is said where sequential propagators are asked for without it.
 NEEDS_GAMMA5_HERMITICITY = (
     "sequential propagators need S^dagger = gamma5 S gamma5, which does not hold with b5, c5 of single "
     "slices unless b5[Ls - 1 - s] = conj b5[s] (c5 likewise), and with twisted_mass needs the propagator of "
     "the opposite mu as down"
 )
-#: Said where one propagator with a twisted mass stands for both flavours.
+#: This is said where one propagator with a twisted mass stands for both flavours.
 ONE_TWISTED_FLAVOUR = (
     "up and down both have this twisted mass, and the doublet has +mu and -mu: give the propagator of the "
     "opposite mu as down"
 )
-#: Said where mesons are made without it.
+#: This is said where mesons are made without it.
 MIRRORED_MESONS = (
     "with these coefficients S^dagger is not gamma5 S gamma5, from which mesons take their antiquark: theirs "
     "is that of the mirrored coefficients"
@@ -62,7 +63,7 @@ def has_mirrored_slices(b5: Sequence[complex], c5: Sequence[complex], Ls: int) -
 
 @dataclass(frozen=True)
 class OperatorRecord:
-    """An operator's name, parameters and plaquette.
+    """It has an operator's name, parameters and plaquette.
 
     Attributes
     ----------
@@ -80,17 +81,18 @@ class OperatorRecord:
 
     @property
     def is_gamma5_hermitian(self) -> bool:
-        """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
+        """Return True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
         return is_gamma5_hermitian(self.name, self.parameters)
 
     @property
     def has_mirrored_mesons(self) -> bool:
-        """True where mesons of its propagators have the antiquark of the mirrored coefficients b5 and c5."""
+        """Return True where mesons of its propagators have the antiquark of the mirrored coefficients b5 and
+        c5."""
         return self.name == "MoebiusDomainWall" and not self.is_gamma5_hermitian
 
     @property
     def adjoint(self) -> OperatorRecord | None:
-        """The record of the operator whose propagator is gamma5 S^dagger gamma5.
+        """Return the record of the operator whose propagator is gamma5 S^dagger gamma5.
 
         It is the record itself, and with a twisted mass that of the opposite mu; None if there is no such
         operator.

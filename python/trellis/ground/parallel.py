@@ -65,7 +65,7 @@ def abort(status: int = 1) -> None:
     core = load()
     try:
         size = core.size()
-    except Error:  # processes that are no ranks, or whose launcher tells no number: each ends by itself
+    except Error:  # processes are no ranks, or their launcher tells no number: each ends by itself
         return
     if size > 1:
         core.abort(status)

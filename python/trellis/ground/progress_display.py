@@ -1,4 +1,5 @@
-"""The bars of `progress=True`: by tqdm in a notebook, by Rich on a terminal, and seldom lines elsewhere.
+"""This module has the bars of `progress=True`: by tqdm in a notebook, by Rich on a terminal, and seldom lines
+elsewhere.
 
 Everything goes to standard error, where it is in nobody's way, and to rank 0 alone.
 """
@@ -15,7 +16,8 @@ from typing import Any, Literal, Protocol
 from .launched_ranks import launched_rank
 
 Place = Literal["notebook", "terminal", "lines"]
-#: Seconds between two lines where there is neither a notebook nor a terminal, and between two drawings.
+#: So many seconds lie between two lines where there is neither a notebook nor a terminal, and between two
+#: drawings.
 _BETWEEN_LINES, _BETWEEN_DRAWINGS = 10.0, 0.1
 
 
@@ -39,7 +41,7 @@ def place_of_display() -> Place:
 
 @contextmanager
 def displaying(what: str, total: float, *, wanted: bool = True) -> Iterator[Callable[[float, str], None]]:
-    """Yield a function that shows how much of `total` is done, and a text; nothing where not wanted.
+    """Yield a function that shows how much of `total` is done, and a text; it shows nothing where not wanted.
 
     Parameters
     ----------
@@ -109,7 +111,8 @@ class _TqdmDisplay:
 
 
 class _LineDisplay:
-    """Lines of text: each over the one before (`end` is a carriage return), or one below the other."""
+    """It shows lines of text: each over the one before (`end` is a carriage return), or one below the
+    other."""
 
     def __init__(self, what: str, total: float, *, end: str, between: float) -> None:
         self._what, self._total, self._end, self._between = what, total, end, between

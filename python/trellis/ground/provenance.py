@@ -1,4 +1,5 @@
-"""The provenance of results: every file that trellis writes says by which version and build it was made."""
+"""This module has the provenance of results: every file that trellis writes says by which version and build
+it was made."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def build_provenance() -> dict[str, Any]:
 def write_root_attributes(
     root: Any, kind: str, run_file: str, lattice: tuple[int, ...], *, fixed_texts: bool = False
 ) -> None:
-    """Attributes of the root of a result file. Collective.
+    """Write the attributes of the root of a result file. Collective.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Places of ranks on the process grid, and the surface between nodes that they make.
+"""This module has the places of ranks on the process grid, and the surface between nodes that they make.
 
 Nothing here loads the compiled part: models and forecasts use it where no core is. The rules are those of
 src/trellis/lattice/rank_map.cpp and geometry.cpp (``group_by_node``); tests compare the two.
@@ -15,9 +15,9 @@ from typing import Literal, get_args
 
 from .errors import BadArgument
 
-#: Four numbers, in x, y, z, t.
+#: These are four numbers, in x, y, z, t.
 Extents = tuple[int, int, int, int]
-#: "box": ranks of a node side by side; the others: in the order of ranks.
+#: "box" puts the ranks of a node side by side; the others put ranks in their order.
 RankOrder = Literal["box", "x_fastest", "time_fastest"]
 
 
@@ -68,7 +68,8 @@ def node_box(lattice: Extents, grid: Extents, ranks: int) -> Extents | None:
 def surface_between_nodes(
     lattice: Extents, grid: Extents, rank_at: Sequence[int], nodes: Sequence[int]
 ) -> int:
-    """Return the sites of all faces from a node to others, forwards and backwards; of the node with the most.
+    """Return the sites of all faces from a node to others, forwards and backwards; the node with the most
+    counts.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""This module has t0 and w0 of one history of the gradient flow. NumPy only: analysis and the compiled core
-both use it."""
+"""This module has t0 and w0 of one history of the gradient flow. It needs NumPy only: analysis and the
+compiled core both use it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def reference_time(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> float:
-    """t0 / a^2, where t^2 E first reaches the target.
+    """Return t0 / a^2, where t^2 E first reaches the target.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def reference_time(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> 
 
 
 def w0_scale(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> float:
-    """w0 / a: t d/dt (t^2 E) reaches the target at t = w0^2.
+    """Return w0 / a: t d/dt (t^2 E) reaches the target at t = w0^2.
 
     The derivative is that of the polynomial through five neighbouring times (Borsanyi et al.,
     arXiv:1203.4469).
@@ -84,7 +84,7 @@ def _slope(t: NDArray, f: NDArray, i: int) -> float:
 
 
 def _crossing(t: NDArray, f: NDArray, target: float) -> float:
-    """First t with f = target, f rising, on the cubic through the four points around it."""
+    """Return the first t with f = target, f rising, on the cubic through the four points around it."""
     if len(t) < 4:
         raise ValueError(f"interpolation needs four flow times, found {len(t)}")
     for i in range(1, len(t)):

@@ -1,4 +1,5 @@
-"""The report of a solve: methods, iterations, true residuals and speed; and the error of one that failed."""
+"""This module has the report of a solve: methods, iterations, true residuals and speed; and the error of one
+that failed."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from .errors import BadArgument, Error
 
 @dataclass(frozen=True)
 class SolveReport:
-    """The report of a solve; `print(report)` shows it.
+    """This is the report of a solve; `print(report)` shows it.
 
     Attributes
     ----------
@@ -68,28 +69,28 @@ class SolveReport:
 
     @property
     def intensity(self) -> float:
-        """Arithmetic intensity: flops per must-move byte."""
+        """Return the arithmetic intensity: flops per must-move byte."""
         return self.gflops / self.gbytes_per_second if self.gbytes_per_second else 0.0
 
     @property
     def share_of_peak(self) -> float | None:
-        """Conventional flops per second over the peak."""
+        """Return conventional flops per second over the peak."""
         if not self.peak_gflops or self.conventional_gflops is None:
             return None
         return self.conventional_gflops / self.peak_gflops
 
     @property
     def share_of_roof(self) -> float | None:
-        """gflops / roof_gflops."""
+        """Return gflops / roof_gflops."""
         return self.gflops / self.roof_gflops if self.roof_gflops else None
 
     @property
     def largest_residual(self) -> float:
-        """The worst of the true residuals."""
+        """Return the worst of the true residuals."""
         return max(self.relative_residuals)
 
     def with_roof(self, roof_gflops: float) -> SolveReport:
-        """A copy that knows the roof.
+        """Return a copy that knows the roof.
 
         Parameters
         ----------

@@ -1,17 +1,17 @@
-"""Weights of stout smearing that smooth links, and those that do not."""
+"""This module tells weights of stout smearing that smooth links from those that do not."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: Above, a level makes the shortest waves of the links larger by more than a half: |1 - 16 rho|.
+#: Above this weight, a level makes the shortest waves of the links larger by more than a half: |1 - 16 rho|.
 LARGE_RHO = 0.16
-#: Beyond in size, nothing is smoothed: a level multiplies the shortest waves by more than 3.
+#: Beyond this size, nothing is smoothed: a level multiplies the shortest waves by more than 3.
 MOST_RHO = 0.25
 
 
 def why_roughening(name: str, weights: Sequence[Sequence[float]]) -> str:
-    """A sentence about weights rho[mu][nu] with which waves of the links grow, or nothing.
+    """Return a sentence about weights rho[mu][nu] with which waves of the links grow, or nothing.
 
     The smallest weight and the largest mean of a row's three planes count.
     """

@@ -1,4 +1,5 @@
-"""The tuner's cache: which ways of walking over the lattice and of moving halos between ranks were fastest.
+"""This module has the tuner's cache, which says which ways of walking over the lattice and of moving halos
+between ranks were fastest.
 
 It is in files of the user's cache folder.
 
@@ -47,7 +48,7 @@ Choice = dict[str, Any]
 
 @dataclass(slots=True)
 class Cache:
-    """The choices that the files of a folder have for this machine and this build of the kernels.
+    """These are the choices that the files of a folder have for this machine and this build of the kernels.
 
     Attributes
     ----------
@@ -82,7 +83,7 @@ def _rank(choice: Choice) -> tuple[int, float]:
 
 
 def cache_folder() -> Path:
-    """The folder of the tuner's files, which need not exist."""
+    """Return the folder of the tuner's files, which need not exist."""
     if named := os.environ.get("TRELLIS_CACHE"):
         return Path(named) / "tuning"
     base = os.environ.get("XDG_CACHE_HOME") or ""
@@ -223,7 +224,7 @@ def write_choices(choices: Iterable[Choice], folder: Path | None = None) -> Path
     merged.add(choices)
     content = {"schema": SCHEMA, "machine": this_machine(), "choices": list(merged.choices.values())}
     write_json(path, content)
-    for file in taken:  # after the new one is there: a reader finds each choice at least once
+    for file in taken:  # the new one is there before: a reader finds each choice at least once
         with contextlib.suppress(OSError):
             file.unlink()
     return path
@@ -251,7 +252,7 @@ def prepare(mode: TuneMode | None = None, warn: Callable[[str], None] | None = N
     if _is_prepared:
         return
     core = load()
-    mode_there = core.tuner_mode()  # refuses another word
+    mode_there = core.tuner_mode()  # it refuses another word
     _is_prepared = True
     if mode is not None:
         core.set_tuner_mode(mode)

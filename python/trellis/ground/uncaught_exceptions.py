@@ -1,4 +1,4 @@
-"""Uncaught exceptions on one of several ranks: the others would wait for it for ever.
+"""This module handles uncaught exceptions on one of several ranks: the others would wait for it for ever.
 
 The compiled part ends the job where a rank ends with another status than 0, by SystemExit too: exit() tells
 it the status. Python calls destructors before that, and those of open files wait for all ranks: exceptions

@@ -1,9 +1,10 @@
-"""The versions that every result names."""
+"""This module has the versions that every result names."""
 
 from __future__ import annotations
 
 __version__ = "0.1.0"
-#: Version of doc/conventions.md; written into every result.
+#: This is the version of doc/conventions.md; it is written into every result.
 conventions_version = "1"
-#: Version of the language of run files; written into every result. Those of the first do not name it.
+#: This is the version of the language of run files; it is written into every result. Files of the first do
+#: not name it.
 run_file_language = 3

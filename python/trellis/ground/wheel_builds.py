@@ -16,9 +16,10 @@ from types import ModuleType
 from .errors import BadArgument, NotAvailable
 
 BUILDS = Path(__file__).resolve().parent.parent / "builds"
-#: Names one of the builds, instead of the best that this processor can run.
+#: This variable names one of the builds, instead of the best that this processor can run.
 VARIABLE = "TRELLIS_BUILD"
-#: Linux's names of what levels of x86-64 have beyond the second (psABI, 3.1.1); the best level is first.
+#: Linux gives these names to what levels of x86-64 have beyond the second (psABI, 3.1.1); the best level is
+#: first.
 _V3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}
 _V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 _LEVELS = {"x86-64-v4": _V4, "x86-64-v3": _V3}
@@ -35,7 +36,7 @@ def processor_flags() -> set[str]:
 
 
 def chosen_build(builds: Path, flags: set[str]) -> Path | None:
-    """The module of the best build that the processor can run; None: there are no builds.
+    """Return the module of the best build that the processor can run; None: there are no builds.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def chosen_build(builds: Path, flags: set[str]) -> Path | None:
 
 
 def import_build() -> ModuleType | None:
-    """Import the chosen build as trellis._core; None: this is no wheel."""
+    """Import the chosen build as trellis._core; return None if this is no wheel."""
     path = chosen_build(BUILDS, processor_flags())
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""The correlators that run files name, spelled out."""
+"""This module has the correlators that run files name, spelled out."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _NEXT = {"x": "yz", "y": "zx", "z": "xy"}
 
 @dataclass(frozen=True)
 class MesonChannel:
-    """A meson correlator: name of its dataset, particle ("": none in particular), gamma matrices."""
+    """This is a meson correlator: name of its dataset, particle ("": none in particular), gamma matrices."""
 
     name: str
     particle: str
     sink: str
     source: str
-    has_strange: bool = False  #: the antiquark
+    has_strange: bool = False  #: this is the antiquark's
     has_strange_quark: bool = False
 
 
 def _vector(particle: str, gamma: str) -> list[MesonChannel]:
-    """Three polarisations; {k} is the axis and {ij} the plane normal to it."""
+    """Return the channels of three polarisations; {k} is the axis and {ij} the plane normal to it."""
     names = [(axis, gamma.format(k=axis, ij=_NEXT[axis])) for axis in _AXES]
     return [MesonChannel(f"{particle}_{axis}", particle, matrix, matrix) for axis, matrix in names]
 
@@ -40,7 +40,8 @@ NAMED_MESONS: dict[str, list[MesonChannel]] = {
 
 @dataclass(frozen=True)
 class BaryonChannel:
-    """A baryon correlator: name of its dataset, particle, operator, parity. Up and down are degenerate."""
+    """This is a baryon correlator: name of its dataset, particle, operator, parity. Up and down are
+    degenerate."""
 
     name: str
     particle: str
@@ -70,7 +71,7 @@ NAMED_BARYONS = _POSITIVE_BARYONS | {
 
 
 def gamma_product_name(n: int) -> str:
-    """Name of gamma_x^n0 gamma_y^n1 gamma_z^n2 gamma_t^n3, n = n0 + 2 n1 + 4 n2 + 8 n3."""
+    """Return the name of gamma_x^n0 gamma_y^n1 gamma_z^n2 gamma_t^n3, n = n0 + 2 n1 + 4 n2 + 8 n3."""
     if n == 15:
         return "gamma5"
     factors = [f"gamma_{axis}" for bit, axis in enumerate("xyzt") if n >> bit & 1]

@@ -1,4 +1,5 @@
-"""Three-point functions of conserved currents with a fixed sink (doc/operators/feynman_hellmann.md)."""
+"""This module has three-point functions of conserved currents with a fixed sink
+(doc/operators/feynman_hellmann.md)."""
 
 from __future__ import annotations
 
@@ -53,6 +54,7 @@ def nucleon_conserved_three_point(
     momentum_transfers: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
     """Return C3(t, tau) of conserved currents for all their times, as :func:`nucleon_three_point`.
+
     Collective.
 
     A current in direction mu lies on links; that from z counts with exp(i q.(z + mu/2 - x_src)) at the time

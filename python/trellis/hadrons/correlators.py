@@ -20,7 +20,7 @@ ZERO_MOMENTUM = ((0, 0, 0),)
 
 
 def momenta_up_to(n_squared: int) -> list[tuple[int, int, int]]:
-    """All integer vectors n of momenta p = 2 pi n / L up to a length, ordered by n^2.
+    """Return all integer vectors n of momenta p = 2 pi n / L up to a length, ordered by n^2.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def contract_mesons(
     pairs: Sequence[tuple[str, str]],
     momenta: Sequence[Sequence[int]],
 ) -> NDArray[np.complex128]:
-    """:func:`mesons`, without its warning."""
+    """Return what :func:`mesons` returns, without its warning."""
     quarks = _core_of(quark=quark, antiquark=antiquark)
     return load().mesons(*quarks, _pairs(pairs), momentum_list(momenta))
 
@@ -209,7 +209,7 @@ def contract_baryon(
     parity: Literal[1, -1] | None = None,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
-    """:func:`baryon`, without its warning."""
+    """Return what :func:`baryon` returns, without its warning."""
     core = load()
     flavours = {"up": up, "down": down, "strange": strange}
     quarks = core.BaryonQuarks(
@@ -223,8 +223,8 @@ def contract_baryon(
 
 
 def _baryon_operator(name: str) -> tuple[str, str, int]:
-    """The operator of a name, and the form and parity that the name stands for."""
-    from .channels import NAMED_BARYONS  # with the tables of run files, which others need not load
+    """Return the operator of a name, and the form and parity that the name stands for."""
+    from .channels import NAMED_BARYONS  # it imports the tables of run files, which others need not load
 
     if name in NAMED_BARYONS:
         named = NAMED_BARYONS[name]
@@ -239,7 +239,7 @@ def _baryon_operator(name: str) -> tuple[str, str, int]:
 def nucleon(
     S: Propagator, *, down: Propagator | None = None, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM
 ) -> NDArray[np.complex128]:
-    """The proton, form "full", positive parity; see :func:`baryon`. Collective.
+    """Return the correlator of the proton, form "full", positive parity; see :func:`baryon`. Collective.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from .correlators import ZERO_MOMENTUM, warn_if_one_twisted_flavour
 
 
 def sequential_source(S: Propagator, current: str, *, momentum: Sequence[int] = (0, 0, 0)) -> Source:
-    """exp(+i q.(z - x_src)) Gamma S(z): solved for, it gives sum_z S(x, z) Gamma S(z, source).
+    """Return exp(+i q.(z - x_src)) Gamma S(z), whose solve gives sum_z S(x, z) Gamma S(z, source).
 
     Parameters
     ----------
@@ -50,7 +50,9 @@ def feynman_hellmann_propagator(
     momentum: Sequence[int] = (0, 0, 0),
     allow_not_converged: bool = False,
 ) -> Propagator:
-    """S_FH = sum_z S(x, z) exp(+i q.(z - x_src)) Gamma S(z, source): one more batched solve. Collective.
+    """Return S_FH = sum_z S(x, z) exp(+i q.(z - x_src)) Gamma S(z, source), by one more batched solve.
+
+    Collective.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ def feynman_hellmann_propagator(
     return solve.propagator(source, allow_not_converged=allow_not_converged)
 
 
-#: Directions of currents.
+#: These are the directions of currents.
 DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
 
 
@@ -126,10 +128,10 @@ def conserved_current_propagator(
         Gamma psi(x) = 1/2 [ (1 + gamma_mu) U_mu(x - mu)^dagger psi(x - mu)
                            - (1 - gamma_mu) U_mu(x) psi(x + mu) ]
 
-    with exp(+i q.(x + mu/2 - x_src)) on the link from x, spatial ones times nu/xi0; the axial one of
-    domain-wall fermions has -1 on the slices below Ls/2 and +1 above. It is the same
-    operator as gamma_mu, or gamma_mu gamma5, up to renormalisation, which for the vector current is 1.
-    doc/operators/domain_wall.md.
+    The exponential exp(+i q.(x + mu/2 - x_src)) stands on the link from x, spatial links have nu/xi0; the
+    axial current of domain-wall fermions has -1 on the slices below Ls/2 and +1 above. It is the same
+    operator as gamma_mu, or gamma_mu gamma5, up to renormalisation, which for the vector current is 1
+    (doc/operators/domain_wall.md).
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def nucleon_feynman_hellmann(
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
     down: Propagator | None = None,
 ) -> NDArray[np.complex128]:
-    """N(t) of the proton, form "full": each S of one flavour replaced in turn. Collective.
+    """Return N(t) of the proton, form "full": each S of one flavour is replaced in turn. Collective.
 
     UU is insertion="up" (two terms), DD insertion="down". The effective charge is
     g(t) = N(t+1)/C(t+1) - N(t)/C(t) with C the plain two-point function.
@@ -257,7 +259,7 @@ def projected_feynman_hellmann(
     parity: Literal[1, -1] = 1,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
-    """N(p, t) of the form "projected" (as lalibe), shape [spin state, momentum, time]; largest spin first.
+    """Return N(p, t) of the form "projected" (as lalibe): [spin state, momentum, time], largest spin first.
 
     Parameters
     ----------

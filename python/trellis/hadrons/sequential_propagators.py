@@ -21,7 +21,7 @@ from ..solve.bound import BoundSolver, bound_solver
 from .conserved_three_point import ConservedCurrent, nucleon_conserved_three_point, require_insertable
 from .correlators import ZERO_MOMENTUM
 
-#: Weights of up and down lines.
+#: These are the weights of up and down lines.
 _LINES = {"up": (1.0, 0.0), "down": (0.0, 1.0), "isovector": (1.0, -1.0)}
 
 
@@ -37,6 +37,7 @@ def nucleon_sequential_source(
     down: Propagator | None = None,
 ) -> Source:
     """Return the sink at one time contracted with two quarks of the proton: the source of the third one.
+
     Collective.
 
     Solved for, it gives Y(z) = sum_{x at the sink} S(z, x) gamma5 K^dagger(x) of :func:`nucleon_three_point`,
@@ -100,7 +101,7 @@ def nucleon_three_point(
     *,
     momentum_transfers: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
-    """C3(t, tau) of a sequential propagator for all times of the current, form "full". Collective.
+    """Return C3(t, tau) of a sequential propagator for all times of the current, form "full". Collective.
 
     C3(t, tau) = sum_{z at tau} exp(i q.(z - x_src)) tr[ Y^dagger(z) gamma5 Gamma S(z, source) ]
 
@@ -154,7 +155,7 @@ def three_point(
     down: Propagator | None = None,
     solve_down: BoundSolver | None = None,
 ) -> NDArray[np.complex128]:
-    """Three-point functions of the proton at several separations, a solve for each. Collective.
+    """Return three-point functions of the proton at several separations, with a solve for each. Collective.
 
     With a twisted mass give up's solver and propagator (mu), and down's (-mu): "isovector" is two solves.
 
@@ -226,7 +227,7 @@ def three_point(
             Y = conjugate.solve.propagator(source, keep_fields=needs_fields(conjugate.solve, currents))
             C3 = weight * inserted_currents(own, Y, currents, momentum_transfers)
             total = C3 if total is None else total + C3
-            del Y  # before the next one is solved for: 5-D fields may come with it
+            del Y  # it goes before the next one is solved for: 5-D fields may come with it
         tables.append(total)
     return np.array(tables)
 
@@ -253,7 +254,7 @@ class QuarkLine:
 def lines_of(
     insertion: Literal["up", "down", "isovector"], *, is_doublet: bool
 ) -> dict[Literal["up", "down", "isovector"], int]:
-    """The sequential solves that an insertion takes, with their weights.
+    """Return the sequential solves that an insertion takes, with their weights.
 
     Parameters
     ----------
@@ -268,7 +269,7 @@ def lines_of(
 def conjugate_lines(
     insertion: Literal["up", "down", "isovector"], up: QuarkLine, down: QuarkLine | None
 ) -> tuple[QuarkLine, QuarkLine]:
-    """The flavour with the current, and the one whose operator its sequential source is solved with.
+    """Return the flavour with the current, and the one whose operator its sequential source is solved with.
 
     Parameters
     ----------

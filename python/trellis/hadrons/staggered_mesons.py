@@ -43,7 +43,7 @@ class StaggeredChannel:
 
     @property
     def row(self) -> int:
-        """The number of the sign in the compiled part's table: x counts 1, y 2 and z 4."""
+        """Return the number of the sign in the compiled part's table: x counts 1, y 2 and z 4."""
         return sum(1 << "xyz".index(axis) for axis in self.sign)
 
 
@@ -60,7 +60,7 @@ def _tensor(axis: str) -> StaggeredChannel:
     return StaggeredChannel(f"rho_t_{axis}", "rho_t", _OTHERS[axis], spin, partner)
 
 
-#: The eight, by name.
+#: These are the eight, by name.
 LOCAL_CHANNELS: dict[str, StaggeredChannel] = {
     channel.name: channel
     for channel in (

@@ -19,7 +19,7 @@ from .operators import QuarkOperator
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
-#: So many rows have Wilson quarks on 4^4. The eigenvalues of such a matrix take minutes on one core.
+#: Wilson quarks on 4^4 have so many rows. The eigenvalues of such a matrix take minutes on one core.
 LARGEST_ROWS = 3072
 #: LAPACK takes so many columns together; with the workspace that SciPy gives it they are three.
 LAPACK_BLOCK = 64

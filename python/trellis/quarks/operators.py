@@ -29,7 +29,7 @@ ANTIPERIODIC_IN_TIME = (1, 1, 1, -1)
 
 
 def legal_link_reals(U: GaugeField, value: int | None) -> int:
-    """Return 18, 12 or 8; else BadArgument. None: what these links need. Collective."""
+    """Return 18, 12 or 8, or raise BadArgument. None stands for what these links need. Collective."""
     if value is None:
         return int(load().link_reals_of(U._core))
     found = integer("link_reals", value)

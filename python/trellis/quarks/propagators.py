@@ -114,6 +114,7 @@ class PropagatorBase(SharedByCopies, ABC):
 
     def smear_sink(self, U: GaugeField, *, width: float, steps: int) -> Self:
         """Return the propagator with the sink smeared on every time slice; see :func:`gaussian_source`.
+
         Collective.
 
         Parameters

@@ -138,6 +138,7 @@ class BoundSolver(SharedByCopies, NoArray):
         susceptibility: bool = False,
     ) -> WilsonObservables:
         """Return condensates, number density and susceptibility of Wilson-type quarks by noise vectors.
+
         Collective.
 
         Parameters

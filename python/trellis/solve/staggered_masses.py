@@ -102,6 +102,7 @@ class MassSolves(StaggeredOperator):
         allow_not_converged: bool = False,
     ) -> list[StaggeredPropagator]:
         """Return propagators of several masses, with this operator's links, by one multi-shift solve.
+
         Collective.
 
         All masses share the search space of the smallest one. Each mass's true residual |b - M x| / |b| is
