@@ -1,4 +1,5 @@
-"""Run files: the TOML that applications take (generate, measure, glass), as validated Python objects.
+"""This package has run files: the TOML that applications take (generate, measure, glass), as validated Python
+objects.
 
 >>> from trellis.run_files import load_run_file, MeasureRun
 >>> run = load_run_file("measure.toml", MeasureRun)                             # doctest: +SKIP

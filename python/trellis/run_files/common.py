@@ -1,4 +1,4 @@
-"""Tables that several run files share."""
+"""This module has the tables that several run files share."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from ..ground.stout_limits import MOST_RHO
 
 
 class Table(BaseModel):
-    """A TOML table: unknown keys and other types are refused, values are not changed after validation.
+    """This is a TOML table: unknown keys and other types are refused, values are not changed after
+    validation.
 
-    Strict: `true` and "6.0" are no numbers, 4.0 is no integer; an integer is a number.
+    It is strict: `true` and "6.0" are no numbers, 4.0 is no integer; an integer is a number.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 class RunFile(Table):
-    """A whole run file."""
+    """This is a whole run file."""
 
 
-#: The input of a message about a whole table, which shows none.
+#: A message about a whole table has this input, which is not shown.
 _NOT_SHOWN: dict[str, Any] = {}
 
 
@@ -106,9 +107,9 @@ def _not_zero(kappa: float) -> float:
     return kappa
 
 
-#: kappa = 1 / (2 (4 + mass)), below 0 for masses below -4.
+#: It is kappa = 1 / (2 (4 + mass)), below 0 for masses below -4.
 HoppingParameter = Annotated[Coupling, AfterValidator(_not_zero)]
-#: Flux quanta; with the charges they stay within the core's 32-bit integers.
+#: These are flux quanta; with the charges they stay within the core's 32-bit integers.
 Quanta = Annotated[int, Field(ge=-(10**6), le=10**6)]
 ChargeThirds = Annotated[int, Field(ge=-1000, le=1000)]
 
@@ -154,7 +155,7 @@ def _without_diagonal(rho: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, 
 #: The staples in stout smearing have such weights; negative ones are warned about.
 StoutWeight = Annotated[float, Field(ge=-MOST_RHO, le=MOST_RHO)]
 _FourWeights = Annotated[tuple[StoutWeight, StoutWeight, StoutWeight, StoutWeight], Field(strict=False)]
-#: rho[mu][nu] of stout smearing: of the staples of U_mu in the plane of mu and nu.
+#: This is rho[mu][nu] of stout smearing: it weighs the staples of U_mu in the plane of mu and nu.
 StoutMatrix = Annotated[
     tuple[_FourWeights, _FourWeights, _FourWeights, _FourWeights],
     Field(strict=False),
@@ -169,7 +170,7 @@ RankOrderOrList = Annotated[
 
 
 class LatticeTable(Table):
-    """[lattice]"""
+    """The table [lattice] has the extents of the lattice."""
 
     extents: Extents = Field(
         description="The lattice has Lx, Ly, Lz, Lt sites; these are even numbers, at least 2."
@@ -177,13 +178,13 @@ class LatticeTable(Table):
 
 
 class SeedTable(Table):
-    """[random]: the random numbers of a run."""
+    """The table [random] has the seed of the random numbers of a run."""
 
     seed: int = Field(ge=0, lt=2**63, description="All random numbers of the run depend on this seed.")
 
 
 class MachineTable(Table):
-    """[machine]: where it runs. Nothing here changes a bit of the results."""
+    """The table [machine] says where it runs. Nothing here changes a bit of the results."""
 
     grid: Grid | None = Field(
         default=None,

@@ -1,4 +1,4 @@
-"""The tables of contractions in run files of `trellis measure`.
+"""This module has the tables of contractions in run files of `trellis measure`.
 
 They are [correlators], [feynman_hellmann] and [three_point].
 """
@@ -14,7 +14,7 @@ from .staggered_measurement import LocalMeson
 
 
 class MesonTable(Table):
-    """[[correlators.meson]]: a meson by its gamma matrices."""
+    """A table [[correlators.meson]] is a meson by its gamma matrices."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="The dataset has this name.")
     sink: str = Field(
@@ -32,7 +32,7 @@ class MesonTable(Table):
 
     @property
     def has_strange(self) -> bool:
-        """True if the quark or the antiquark is the second flavour."""
+        """Return True if the quark or the antiquark is the second flavour."""
         return "strange" in (self.quark, self.antiquark)
 
 
@@ -49,7 +49,7 @@ PositiveBaryon = Literal[
     "xi_star",
     "omega",
 ]
-#: The same with the other parity: tr.baryon(..., parity=-1).
+#: These are the same with the other parity: tr.baryon(..., parity=-1).
 NegativeBaryon = Literal[
     "nucleon_negative",
     "nucleon_projected_negative",
@@ -70,14 +70,14 @@ def of_both_parities(names: set[str]) -> set[str]:
     return names | {f"{name}_negative" for name in names}
 
 
-#: What has up and down quarks.
+#: These have up and down quarks.
 UP_AND_DOWN = of_both_parities({"nucleon", "nucleon_projected", "lambda"})
-#: What has a strange quark.
+#: These have a strange quark.
 STRANGE = {"kaon"} | of_both_parities({"lambda", "sigma", "xi", "sigma_star", "xi_star", "omega"})
 
 
 class CorrelatorsTable(Table):
-    """[correlators]: what is contracted."""
+    """The table [correlators] says what is contracted."""
 
     mesons: list[NamedMeson] = Field(
         default=["pion", "rho"],
@@ -113,7 +113,7 @@ class CorrelatorsTable(Table):
     )
 
 
-#: Local currents.
+#: These are the local currents.
 LocalCurrent = Literal[
     "V1", "V2", "V3", "V4", "A1", "A2", "A3", "A4", "S", "P", "T12", "T13", "T14", "T23", "T24", "T34"
 ]  # fmt: skip
@@ -135,7 +135,7 @@ def conserved(currents: list) -> list[str]:
 
 
 class FeynmanHellmannTable(Table):
-    """[feynman_hellmann]: nucleon with a current, one further propagator for each."""
+    """The table [feynman_hellmann] has a nucleon with a current, with one further propagator for each."""
 
     currents: list[Literal[LocalCurrent, ConservedCurrent]] = Field(
         default=[],
@@ -162,17 +162,18 @@ class FeynmanHellmannTable(Table):
 
     @property
     def has_conserved(self) -> bool:
-        """True if a current is conserved; domain walls then need 5-D fields."""
+        """Return True if a current is conserved; domain walls then need 5-D fields."""
         return bool(conserved(self.currents))
 
     @property
     def count(self) -> int:
-        """The number of further propagators for each source."""
+        """Return the number of further propagators for each source."""
         return len(self.currents) * len(self.momenta)
 
 
 class ThreePointTable(Table):
-    """[three_point]: nucleon with a current between source and sink, by sequential propagators."""
+    """The table [three_point] has a nucleon with a current between source and sink, by sequential
+    propagators."""
 
     currents: list[Literal[LocalCurrent, ConservedCurrent]] = Field(
         default=[],
@@ -202,7 +203,7 @@ class ThreePointTable(Table):
 
     @property
     def has_conserved(self) -> bool:
-        """True if a current is conserved; domain walls then need 5-D fields."""
+        """Return True if a current is conserved; domain walls then need 5-D fields."""
         return bool(conserved(self.currents))
 
     @model_validator(mode="after")

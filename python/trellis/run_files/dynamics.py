@@ -1,4 +1,5 @@
-"""The course of a run with [molecular_dynamics]: [[integrator]], solves, [trajectories], [random]."""
+"""This module has the course of a run with [molecular_dynamics]: [[integrator]], solves, [trajectories],
+[random]."""
 
 from __future__ import annotations
 
@@ -9,19 +10,19 @@ from pydantic import Field, model_validator
 
 from .common import Name, SeedTable, Table, at_key
 
-#: Drifts of a step, by scheme.
+#: A step has so many drifts, by scheme.
 DRIFTS = {"leapfrog": 1, "omelyan2": 2, "omelyan4": 5, "force_gradient": 2}
 #: A level has at most so many steps in a trajectory: a million are a step size of 1e-6, beyond any need.
 MOST_STEPS = 10**6
 
-#: What true residuals in double can be asked for.
+#: True residuals in double can be asked for down to this.
 SMALLEST_TOLERANCE = 1e-15
-#: What the recursion of a solve in float may be asked for.
+#: The recursion of a solve in float may be asked for this, and not for less.
 SMALLEST_SINGLE_TOLERANCE = 1e-8
 
 
 class IntegratorLevel(Table):
-    """[[integrator]]: one time scale; the first table is the outermost (largest steps)."""
+    """A table [[integrator]] is one time scale; the first table is the outermost (largest steps)."""
 
     scheme: Literal["leapfrog", "omelyan2", "omelyan4", "force_gradient"] = Field(
         default="omelyan2",
@@ -56,7 +57,8 @@ class IntegratorLevel(Table):
 
 
 class MolecularDynamicsTable(Table):
-    """[molecular_dynamics]"""
+    """The table [molecular_dynamics] has the length of trajectories, and the tolerance and precision of their
+    forces."""
 
     length: float = Field(
         default=1.0,
@@ -81,12 +83,12 @@ class MolecularDynamicsTable(Table):
 
     @property
     def solves(self) -> Literal["double", "single"]:
-        """Precision of the solves in forces."""
+        """Return the precision of the solves in forces."""
         return "single" if self.precision == "single" else "double"
 
     @property
     def arithmetic(self) -> Literal["double", "single"]:
-        """Precision of the rest of the forces."""
+        """Return the precision of the rest of the forces."""
         return "double" if self.precision == "double" else "single"
 
     @model_validator(mode="after")
@@ -100,7 +102,7 @@ class MolecularDynamicsTable(Table):
 
 
 class MetropolisTable(Table):
-    """[metropolis]: heat bath of the pseudofermions and accept step."""
+    """The table [metropolis] has the heat bath of the pseudofermions and the accept step."""
 
     tolerance: float = Field(
         default=1e-10,
@@ -121,12 +123,12 @@ class MetropolisTable(Table):
 
     @property
     def of_rational_heat_baths(self) -> float:
-        """The tolerance of the solves in the heat baths of rational actions."""
+        """Return the tolerance of the solves in the heat baths of rational actions."""
         return self.tolerance if self.heat_bath_tolerance is None else self.heat_bath_tolerance
 
 
 class TrajectoriesTable(Table):
-    """[trajectories]: they count from 1."""
+    """The table [trajectories] says how many there are; they count from 1."""
 
     total: int = Field(ge=1, description="The whole run has so many trajectories, thermalisation included.")
     thermalisation: int = Field(
@@ -175,7 +177,7 @@ class TrajectoriesTable(Table):
 
 
 class RandomTable(SeedTable):
-    """[random] of trajectories."""
+    """The table [random] of trajectories has the seed and the stream of the random numbers."""
 
     stream: int = Field(
         default=0, ge=0, lt=2**63, description="Independent runs of one seed have different streams."

@@ -1,4 +1,4 @@
-"""The earlier languages of run files in words of the present one.
+"""This module puts the earlier languages of run files in words of the present one.
 
 The first language is that of 70dd047 and versions before it; in the second the seed of a heat bath is a key
 of [heatbath].
@@ -23,7 +23,7 @@ TRANSLATED = "its run file is in an earlier language, and is translated"
 
 _Path = tuple[str | int, ...]
 _WILSON_KINDS, _STAGGERED_KINDS = ("wilson", "clover", "twisted_mass"), ("staggered", "hisq")
-#: Keys of quarks that not all types have; the earlier language had one table with all of them.
+#: Not all types of quarks have these keys; the earlier language had one table with all of them.
 _TYPES_WITH = {
     "csw": ("clover", "twisted_mass"),
     "csw_temporal": ("clover", "twisted_mass"),
@@ -44,23 +44,24 @@ _TYPES_WITH = {
     "rho_mu_nu": (*_WILSON_KINDS, "staggered"),
     "levels": (*_WILSON_KINDS, "staggered"),
 }
-#: Keys of tables that have another name now.
+#: These keys of tables have another name now.
 _RENAMED = {
     ("molecular_dynamics", "residual"): "tolerance",
     ("metropolis", "residual"): "tolerance",
     ("metropolis", "heat_bath_residual"): "heat_bath_tolerance",
     ("measure", "fermions", "residual"): "tolerance",
 }
-#: Old keys of each kind of smearing: weight, steps, spatial; of stout smearing in both dialects.
+#: Each kind of smearing had these old keys: weight, steps, spatial; those of stout smearing are of both
+#: dialects.
 _STOUT_KEYS = ("stout_rho", "rho", "rho_mu_nu", "stout_steps", "levels", "stout_spatial")
 _APE_KEYS = ("ape_alpha", "ape_steps", "ape_spatial")
-#: Weights of the earlier language where it was given steps alone.
+#: The earlier language had these weights where it was given steps alone.
 _STOUT_RHO, _APE_ALPHA = 0.1, 0.5
 
 
 @dataclass(frozen=True)
 class OldWord:
-    """A word of the earlier language that a file has.
+    """This is a word of the earlier language that a file has.
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class OldWord:
 
 @dataclass
 class Translation:
-    """The content of a file in the present language, and the old words that it had."""
+    """This is the content of a file in the present language, with the old words that it had."""
 
     content: dict[str, Any]
     old_words: list[OldWord] = field(default_factory=list)
@@ -138,7 +139,7 @@ def _says_nothing(value: Any) -> bool:
 
 
 class _Translator:
-    """The translation of one file or record from a language, which is made table by table."""
+    """This is the translation of one file or record from a language, which is made table by table."""
 
     def __init__(self, content: Mapping[str, Any], language: int, *, is_record: bool) -> None:
         self.translation, self.is_record = Translation(copy.deepcopy(dict(content))), is_record

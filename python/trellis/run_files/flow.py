@@ -1,4 +1,4 @@
-"""The gradient flow in run files: keys that [flow] and [measure.flow] share."""
+"""This module has the gradient flow in run files: keys that [flow] and [measure.flow] share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .common import Table, require_flow_times
 
 
 class FlowTable(Table):
-    """[flow]: the gradient flow of the links, for E(t), t0, w0 and the charge; none without it."""
+    """The table [flow] asks for the gradient flow of the links, for E(t), t0, w0 and the charge; without it
+    there is none."""
 
     action: FlowAction = Field(
         default="wilson", description="The gradient of this gauge action drives the flow."

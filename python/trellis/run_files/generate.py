@@ -1,4 +1,5 @@
-"""Run file of `trellis generate`: quenched configurations by heat bath and over-relaxation."""
+"""This module has the run file of `trellis generate`: quenched configurations by heat bath and
+over-relaxation."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from ..ground.action_parameters import GAUGE_ACTIONS
 from .common import LatticeTable, MachineTable, NotNegative, RunFile, SeedTable, Table
 from .online import MeasureTable
 
-#: Tables that only runs with [molecular_dynamics] have.
+#: Only runs with [molecular_dynamics] have these tables.
 OF_TRAJECTORIES = (
     "molecular_dynamics",
     "integrator",
@@ -23,7 +24,7 @@ OF_TRAJECTORIES = (
 
 
 class ActionTable(Table):
-    """[action]: the gauge action, doc/conventions.md "Gauge action"."""
+    """The table [action] has the gauge action, doc/conventions.md "Gauge action"."""
 
     type: Literal["wilson"] = Field(
         default="wilson", description="The heat bath has the plaquette action (wilson)."
@@ -42,7 +43,7 @@ class ActionTable(Table):
 
 
 class StartTable(Table):
-    """[start]: the field at sweep or trajectory 0."""
+    """The table [start] has the field at sweep or trajectory 0."""
 
     type: Literal["hot", "cold", "weak", "file"] = Field(
         default="hot",
@@ -65,7 +66,7 @@ class StartTable(Table):
 
 
 class HeatbathTable(Table):
-    """[heatbath]: Cabibbo-Marinari sweeps with Kennedy-Pendleton heat baths."""
+    """The table [heatbath] has Cabibbo-Marinari sweeps with Kennedy-Pendleton heat baths."""
 
     over_relaxation: int = Field(
         default=4, ge=0, description="So many over-relaxation sweeps follow each heat-bath sweep."
@@ -73,7 +74,8 @@ class HeatbathTable(Table):
 
 
 class SweepsTable(Table):
-    """[sweeps]: a sweep is one heat-bath sweep with its over-relaxation sweeps; they count from 1."""
+    """The table [sweeps] says how many there are: each is one heat-bath sweep with its over-relaxation
+    sweeps; they count from 1."""
 
     total: int = Field(ge=1, description="The whole run has so many sweeps, thermalisation included.")
     thermalisation: int = Field(
@@ -109,7 +111,7 @@ class SweepsTable(Table):
 
 
 class OutputTable(Table):
-    """[output]"""
+    """The table [output] says where the run writes."""
 
     directory: str = Field(
         min_length=1,

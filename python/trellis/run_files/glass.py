@@ -1,4 +1,5 @@
-"""Run file of `trellis glass`: Heisenberg spin glasses by heat bath, over-relaxation and tempering."""
+"""This module has the run file of `trellis glass`: Heisenberg spin glasses by heat bath, over-relaxation and
+tempering."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def _ascending(values: list[float]) -> list[float]:
 
 
 class SpinLatticeTable(Table):
-    """[lattice]"""
+    """The table [lattice] has the extents of the lattice of spins."""
 
     extents: Annotated[ThreeIntegers, AfterValidator(_legal_extents)] = Field(
         description="Lx, Ly, Lz; even numbers, or 1 for a direction without bonds. The lattice is periodic."
@@ -41,7 +42,7 @@ class SpinLatticeTable(Table):
 
 
 class CouplingsTable(Table):
-    """[couplings]: J of the bonds, H = - sum J S . S'."""
+    """The table [couplings] has J of the bonds, H = - sum J S . S'."""
 
     type: Literal["gaussian", "plus_minus", "ferromagnet"] = Field(
         description="gaussian: of mean 0 and variance 1; plus_minus: +1 or -1; ferromagnet: +1."
@@ -61,7 +62,8 @@ class CouplingsTable(Table):
 
 
 class SpinsTable(Table):
-    """[spins]"""
+    """The table [spins] says at which temperatures spins are, how many replicas there are, and how they are
+    stored."""
 
     temperatures: Annotated[list[Positive], AfterValidator(_ascending)] = Field(
         min_length=1, description="Temperatures in units of J, from the lowest to the highest."
@@ -85,7 +87,8 @@ class SpinsTable(Table):
 
 
 class StepsTable(Table):
-    """[steps]: a step is a heat-bath sweep, its over-relaxation sweeps, and an exchange of temperatures."""
+    """The table [steps] says how many there are: each is a heat-bath sweep, its over-relaxation sweeps, and
+    an exchange of temperatures."""
 
     total: int = Field(ge=1, lt=2**32, description="Steps of the whole run; they count from 1.")
     over_relaxation: int | None = Field(
@@ -111,13 +114,13 @@ class StepsTable(Table):
 
 
 class SpinRandomTable(Table):
-    """[random]"""
+    """The table [random] has the seed of the random numbers."""
 
     seed: int = Field(ge=0, lt=2**63, description="Seed of all random numbers of the run.")
 
 
 class SpinOutputTable(Table):
-    """[output]"""
+    """The table [output] says where the run writes."""
 
     directory: str = Field(
         min_length=1,
@@ -139,11 +142,11 @@ class GlassRun(RunFile):
 
     @property
     def over_relaxation(self) -> int:
-        """Over-relaxation sweeps of a step."""
+        """Return the over-relaxation sweeps of a step."""
         given = self.steps.over_relaxation
         return max(self.lattice.extents) if given is None else given
 
     @property
     def extents(self) -> tuple[int, int, int, int]:
-        """Lx, Ly, Lz and the samples."""
+        """Return Lx, Ly, Lz and the samples."""
         return (*self.lattice.extents, self.couplings.samples)

@@ -1,4 +1,5 @@
-"""Run file of `trellis generate` with [molecular_dynamics]: HMC and RHMC, quenched or with sea quarks."""
+"""This module has the run file of `trellis generate` with [molecular_dynamics]: HMC and RHMC, quenched or
+with sea quarks."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ from .quarks import BackgroundTable, Hisq, StaggeredKind
 from .sea import HisqTable, SeaQuarkTable
 from .smearing import SmearingTable
 
-#: Steps of stout smearing that a force goes through.
+#: A force goes through at most so many steps of stout smearing.
 MOST_STOUT_STEPS = 20
 
 
 class GaugeActionTable(Table):
-    """[action]: the gauge action, doc/conventions.md "Gauge action"."""
+    """The table [action] has the gauge action, doc/conventions.md "Gauge action"."""
 
     type: Literal["wilson", "symanzik", "iwasaki", "dbw2", "custom"] = Field(
         default="wilson",
@@ -49,7 +50,7 @@ class GaugeActionTable(Table):
 
     @property
     def weight(self) -> float:
-        """c1."""
+        """Return c1."""
         return GAUGE_ACTIONS[self.type] if self.c1 is None else self.c1
 
 
@@ -200,7 +201,7 @@ class HmcRun(RunFile):
 
     @property
     def has_hisq(self) -> bool:
-        """True if a flavour of the sea is HISQ."""
+        """Return True if a flavour of the sea is HISQ."""
         return any(isinstance(fermion, Hisq) for fermion in self.fermions)
 
     def expanded(self, level: IntegratorLevel) -> list[str]:

@@ -1,4 +1,4 @@
-"""From TOML text to a validated run, with messages that name file, line and key."""
+"""This module turns TOML text into a validated run, with messages that name file, line and key."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .earlier import translate
 
 Run = TypeVar("Run", bound=BaseModel)
 
-#: What pydantic says where something else stands in the place of a table.
+#: These are pydantic's words for something else in the place of a table.
 _NO_TABLE = ("model_type", "model_attributes_type", "dict_type")
-#: Tables that only one kind of file has, each with what it is for.
+#: Only one kind of file has these tables; each kind stands before its own.
 _KINDS = {
     "a run file of trellis generate": ("lattice", "action"),
     "a run file of trellis measure": ("configurations", "fermion"),
     "a file of trellis campaign": ("campaign", "task"),
     "a machine file of trellis campaign": ("nodes",),
 }
-_BYTE_ORDER_MARK = "\ufeff"  # of a text that was read as plain UTF-8
+_BYTE_ORDER_MARK = "\ufeff"  # a text that was read as plain UTF-8 begins with it
 
 _NAMES = r"""((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)"""
 #: The end keeps lines of a list, "[0, 0], [1, 2],", from being tables.
@@ -55,7 +55,7 @@ def load_run_file(path: Path | str, model: type[Run]) -> tuple[Run, str]:
 
 
 def _read_text(path: Path | str) -> str:
-    """Some editors begin files with a mark, or end lines with two characters."""
+    """Return the text of a file; some editors begin files with a mark, or end lines with two characters."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -216,7 +216,7 @@ def _wrong_type(error: Any, place: _Place) -> str:
 
 @dataclass
 class _Place:
-    """The place of a file that a location of pydantic means.
+    """This is the place of a file that a location of pydantic means.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""Run file of `trellis measure`: propagators and correlators on a set of configurations."""
+"""This module has the run file of `trellis measure`: propagators and correlators on a set of
+configurations."""
 
 from __future__ import annotations
 
@@ -31,12 +32,12 @@ from .staggered_measurement import (
 )
 from .stored import MeasureOutputTable, StoredPropagatorsTable
 
-#: The table [fermion].
+#: This is the table [fermion].
 FermionTable = Annotated[MeasuredQuark | MeasuredStaggered | MeasuredHisq, Field(discriminator="type")]
 
 
 class ConfigurationsTable(Table):
-    """[configurations]: what is measured on."""
+    """The table [configurations] says what is measured on."""
 
     files: str | list[str] = Field(
         description="These are file names or patterns (*, ?, **), relative to the folder that the command "
@@ -99,35 +100,36 @@ class MeasureRun(RunFile):
 
     @property
     def spin_quark(self) -> MeasuredQuark | None:
-        """[fermion], where it is a quark with spin."""
+        """Return [fermion] where it is a quark with spin."""
         return None if isinstance(self.fermion, MeasuredStaggeredKind) else self.fermion
 
     @property
     def staggered_quark(self) -> MeasuredStaggered | MeasuredHisq | None:
-        """[fermion], where it is a staggered quark."""
+        """Return [fermion] where it is a staggered quark."""
         return self.fermion if isinstance(self.fermion, MeasuredStaggeredKind) else None
 
     @property
     def local_mesons(self) -> list[LocalMeson]:
-        """The local mesons that a run with a staggered quark measures."""
+        """Return the local mesons that a run with a staggered quark measures."""
         chosen = self.correlators.local_mesons
         return list(get_args(LocalMeson)) if chosen is None else chosen
 
     @property
     def has_gaussian_smearing(self) -> bool:
-        """True if quarks are smeared at the source, at the sink, or at both."""
+        """Return True if quarks are smeared at the source, at the sink, or at both."""
         return self.source.is_gaussian or self.sink.is_gaussian
 
     @property
     def has_solves(self) -> bool:
-        """True if a propagator may be solved for; False if all come from stored ones."""
+        """Return True if a propagator may be solved for; False if all come from stored ones."""
         stored = self.stored_propagators
         currents = self.feynman_hellmann.currents or self.three_point.currents
         return bool(stored is None or stored.use == "guess" or stored.missing == "solve" or currents)
 
     @property
     def has_doublet(self) -> bool:
-        """True if up (+mu) and down (-mu) are solved for apart, as a twisted mass with use of both needs."""
+        """Return True if up (+mu) and down (-mu) are solved for apart, as a twisted mass with use of both
+        needs."""
         if self.spin_quark is None or not self.spin_quark.is_twisted:
             return False
         currents = self.feynman_hellmann.currents or self.three_point.currents
@@ -195,5 +197,5 @@ class MeasureRun(RunFile):
 
     @property
     def needs_fields(self) -> bool:
-        """True if the 5-D solutions of the light quark are kept."""
+        """Return True if the 5-D solutions of the light quark are kept."""
         return self.fermion is not None and self.fermion.slices > 1 and bool(self.conserved_currents())

@@ -1,4 +1,4 @@
-"""The quarks of `trellis measure`: [fermion] is one of these, by its `type`."""
+"""This module has the quarks of `trellis measure`: [fermion] is one of these, by its `type`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _whole_phase(phase: float | str) -> float | str:
     return phase if isinstance(phase, str) or not float(phase).is_integer() else phase % 2
 
 
-#: The direction of time.
+#: This is the boundary in the direction of time.
 TimePhase = Annotated[
     Literal["dirichlet"] | Coupling,
     BeforeValidator(
@@ -78,7 +78,7 @@ class _Measured(Quark):
 
     @property
     def phase_factors(self) -> tuple[complex, ...]:
-        """The phase factors for crossing the boundary in x, y, z, t; 0 is a wall."""
+        """Return the phase factors for crossing the boundary in x, y, z, t; 0 is a wall."""
         *space, time = self.boundary
         return (*phase_factors(space), 0.0 if isinstance(time, str) else phase_factors([time])[0])
 
@@ -89,47 +89,47 @@ class _Measured(Quark):
 
     @property
     def dataset_attributes(self) -> dict[str, str | float]:
-        """The attributes of a correlator's dataset that say which operator the quark has."""
+        """Return the attributes of a correlator's dataset that say which operator the quark has."""
         raise NotImplementedError
 
     @property
     def hopping_parameters(self) -> dict[str, float]:
-        """The hopping parameters that the run file gives, by their keys."""
+        """Return the hopping parameters that the run file gives, by their keys."""
         return {}
 
     @property
     def wall_height(self) -> float | None:
-        """M5, the height of the domain wall; None without one."""
+        """Return M5, the height of the domain wall; None without one."""
         return None
 
     @property
     def down(self) -> Self:
-        """The other flavour of a doublet; the quark itself without one."""
+        """Return the other flavour of a doublet; the quark itself without one."""
         return self
 
     @property
     def is_open(self) -> bool:
-        """True with Dirichlet walls in time."""
+        """Return True with Dirichlet walls in time."""
         return self.boundary[3] == "dirichlet"
 
     @property
     def has_twist(self) -> bool:
-        """True if quarks are not periodic in space."""
+        """Return True if quarks are not periodic in space."""
         return any(not _is_even(phase) for phase in self.boundary[:3])
 
     @property
     def has_periodic_baryons(self) -> bool:
-        """True if three quarks together are periodic in space."""
+        """Return True if three quarks together are periodic in space."""
         return all(_is_even(3 * phase) for phase in self.boundary[:3])
 
     @property
     def has_strange(self) -> bool:
-        """True if a second flavour is given."""
+        """Return True if a second flavour is given."""
         return self.strange_mass is not None
 
     @property
     def strange(self) -> Self:
-        """The second flavour: the first one with another mass."""
+        """Return the second flavour: the first one with another mass."""
         return self.model_copy(update={"mass": self.strange_mass})
 
 
@@ -152,22 +152,22 @@ class _MeasuredWilson(_Measured, WilsonKind):
         return self
 
     def diagonal(self, mass: float) -> tuple[float, str]:
-        """Return the number in the site term, and its formula."""
+        """Return the number in the site term, with its formula."""
         return 1 + 3 * self.nu / self.xi0 + mass, "1 + 3 nu / xi0 + mass"
 
     @property
     def has_strange(self) -> bool:
-        """True if a second flavour is given."""
+        """Return True if a second flavour is given."""
         return self.strange_kappa is not None or self.strange_mass is not None
 
     @property
     def strange(self) -> Self:
-        """The second flavour: the first one with another mass."""
+        """Return the second flavour: the first one with another mass."""
         return self.model_copy(update={"kappa": self.strange_kappa, "mass": self.strange_mass})
 
     @property
     def dataset_attributes(self) -> dict[str, str | float]:
-        """The attributes of a correlator's dataset that say which operator the quark has."""
+        """Return the attributes of a correlator's dataset that say which operator the quark has."""
         arguments = {"csw": 0.0, "twisted_mass": 0.0, "csw_temporal": None, **self.operator_arguments()}
         csw, csw_temporal = arguments["csw"], arguments["csw_temporal"]
         return {
@@ -181,18 +181,18 @@ class _MeasuredWilson(_Measured, WilsonKind):
 
     @property
     def hopping_parameters(self) -> dict[str, float]:
-        """The hopping parameters that the run file gives, by their keys."""
+        """Return the hopping parameters that the run file gives, by their keys."""
         given = {"fermion.kappa": self.kappa, "fermion.strange_kappa": self.strange_kappa}
         return {key: kappa for key, kappa in given.items() if kappa is not None}
 
     @property
     def is_gamma5_hermitian(self) -> bool:
-        """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
+        """Return True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
         return True
 
     @property
     def has_conjugate(self) -> bool:
-        """True if gamma5 S^dagger gamma5 is the quark itself, or with a twisted mass its partner."""
+        """Return True if gamma5 S^dagger gamma5 is the quark itself, or with a twisted mass its partner."""
         return True
 
 
@@ -211,20 +211,20 @@ class _MeasuredClover(_MeasuredWilson):
 
     @property
     def site_terms(self) -> tuple[float, ...]:
-        """The coefficients of what the site term has beside a number."""
+        """Return the coefficients of what the site term has beside a number."""
         return (*super().site_terms, self.csw_temporal or 0.0)
 
 
 class MeasuredWilson(_MeasuredWilson, Wilson):
-    """[fermion] of type wilson: doc/conventions.md "Gamma matrices and Wilson fermions"."""
+    """This is [fermion] of type wilson: doc/conventions.md "Gamma matrices and Wilson fermions"."""
 
 
 class MeasuredClover(_MeasuredClover, Clover):
-    """[fermion] of type clover."""
+    """This is [fermion] of type clover."""
 
 
 class MeasuredTwistedMass(_MeasuredClover, TwistedMass):
-    """[fermion] of type twisted_mass, which is up; down has the opposite twisted mass.
+    """This is [fermion] of type twisted_mass, which is up; down has the opposite twisted mass.
 
     nucleon, lambda and currents take solves for both flavours, twice as many; mesons are up with an
     antiquark of down.
@@ -232,17 +232,17 @@ class MeasuredTwistedMass(_MeasuredClover, TwistedMass):
 
     @property
     def is_gamma5_hermitian(self) -> bool:
-        """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
+        """Return True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
         return not self.is_twisted
 
     @property
     def down(self) -> Self:
-        """The other flavour of the doublet."""
+        """Return the other flavour of the doublet."""
         return self.model_copy(update={"twisted_mass": -self.twisted_mass})
 
 
 class MeasuredDomainWall(_Measured, DomainWall):
-    """[fermion] of type domain_wall."""
+    """This is [fermion] of type domain_wall."""
 
     @model_validator(mode="after")
     def _has_strange_walls(self) -> Self:
@@ -252,12 +252,12 @@ class MeasuredDomainWall(_Measured, DomainWall):
 
     @property
     def is_gamma5_hermitian(self) -> bool:
-        """True if S^dagger = gamma5 S gamma5 holds; see :func:`has_mirrored_slices`."""
+        """Return True if S^dagger = gamma5 S gamma5 holds; see :func:`has_mirrored_slices`."""
         return has_mirrored_slices(numbers_of(self.b5), numbers_of(self.c5), self.Ls)
 
     @property
     def dataset_attributes(self) -> dict[str, str | float]:
-        """The attributes of a correlator's dataset that say which operator the quark has."""
+        """Return the attributes of a correlator's dataset that say which operator the quark has."""
         found: dict[str, str | float] = {"b5": _number_or_text(self.b5), "c5": _number_or_text(self.c5)}
         found |= {"M5": self.M5, "Ls": float(self.Ls)}
         if (self.nu, self.xi0) != (1, 1):
@@ -266,12 +266,12 @@ class MeasuredDomainWall(_Measured, DomainWall):
 
     @property
     def wall_height(self) -> float | None:
-        """M5, the height of the domain wall."""
+        """Return M5, the height of the domain wall."""
         return self.M5
 
     @property
     def has_conjugate(self) -> bool:
-        """True if gamma5 S^dagger gamma5 is the quark itself."""
+        """Return True if gamma5 S^dagger gamma5 is the quark itself."""
         return self.is_gamma5_hermitian
 
 

@@ -1,4 +1,4 @@
-"""Sources and sinks in run files of `trellis measure`: [source] and [sink]."""
+"""This module has sources and sinks in run files of `trellis measure`: [source] and [sink]."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .smearing import MOST_STEPS, SmearingTable
 
 
 class SourceTable(Table):
-    """[source]: one propagator (12 solves) per position."""
+    """The table [source] has one propagator (12 solves) per position."""
 
     type: Literal["point", "gaussian", "wall", "noise"] = Field(
         default="point",
@@ -115,27 +115,27 @@ class SourceTable(Table):
 
     @property
     def is_gaussian(self) -> bool:
-        """True if the source is a point that is smeared."""
+        """Return True if the source is a point that is smeared."""
         return self.type == "gaussian"
 
     @property
     def is_noise(self) -> bool:
-        """True if the source is a noise field, which depends on the configuration's number."""
+        """Return True if the source is a noise field, which depends on the configuration's number."""
         return self.type == "noise"
 
     @property
     def is_slice(self) -> bool:
-        """True if the source covers a time slice; only t of its positions then counts."""
+        """Return True if the source covers a time slice; only t of its positions then counts."""
         return self.type in ("wall", "noise")
 
     @property
     def count(self) -> int:
-        """The number of sources on a configuration."""
+        """Return the number of sources on a configuration."""
         return self.shifts * len(self.positions)
 
 
 class SinkTable(Table):
-    """[sink]: the other end of the propagators, where quarks are contracted."""
+    """The table [sink] has the other end of the propagators, where quarks are contracted."""
 
     type: Literal["point", "gaussian"] = Field(
         default="point", description="The sink is a point, or a gaussian with width and steps of [source]."
@@ -143,5 +143,5 @@ class SinkTable(Table):
 
     @property
     def is_gaussian(self) -> bool:
-        """True if the propagators are smeared at the sink."""
+        """Return True if the propagators are smeared at the sink."""
         return self.type == "gaussian"

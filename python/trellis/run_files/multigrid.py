@@ -1,4 +1,4 @@
-"""Multigrid in run files: the keys of its tables, and which blocks a lattice has."""
+"""This module has multigrid in run files: the keys of its tables, and which blocks a lattice has."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pydantic import Field
 
 from .common import FourIntegers, Table, at_key
 
-#: The extent of a block that the rule looks for.
+#: The rule looks for blocks of this extent.
 _WISHED = 4
-#: The same of blocks of a coarse lattice.
+#: On coarse lattices it looks for this extent.
 _WISHED_OF_COARSE = 2
 #: The second lattice has more sites than these where there is a third by the rule, with blocks of so many.
 _SITES_OF_TWO_LEVELS, _LEAST_BLOCK = 4096, 8
-#: Test vectors of a level, of those of the level above.
+#: A level has so many times the test vectors of the level above, and at most so many.
 _OF_LEVEL_ABOVE, _MOST_VECTORS = 1.4, 96
 
 _Vectors = Annotated[int, Field(ge=1, le=_MOST_VECTORS)]
 
 
 class MultigridTable(Table):
-    """The keys of every table of multigrid: test vectors, set-up and cycle (tr.multigrid)."""
+    """These are the keys of every table of multigrid: test vectors, set-up and cycle (tr.multigrid)."""
 
     levels: int | None = Field(
         default=None,
@@ -92,7 +92,7 @@ class MultigridTable(Table):
 
     @property
     def first_vectors(self) -> int:
-        """Test vectors of the finest lattice."""
+        """Return the number of test vectors of the finest lattice."""
         return self.vectors[0] if isinstance(self.vectors, list) else self.vectors
 
     def block_on(self, extents: Sequence[int]) -> tuple[int, ...]:
@@ -218,7 +218,8 @@ class MultigridTable(Table):
 
 
 class MeasuredMultigridTable(MultigridTable):
-    """[solver.multigrid]: test vectors, set-up and cycle of solver.type = "multigrid" or "auto"."""
+    """The table [solver.multigrid] has test vectors, set-up and cycle of solver.type = "multigrid" or
+    "auto"."""
 
     directory: str | None = Field(
         default=None,

@@ -1,4 +1,4 @@
-"""[measure] of `trellis generate`: what is measured while configurations are made."""
+"""This module has [measure] of `trellis generate`: what is measured while configurations are made."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ class Periodic(Table):
 
 
 class NoiseTable(Periodic):
-    """[measure.fermions]: traces of flavours with noise vectors (doc/operators/staggered.md, wilson.md).
+    """The table [measure.fermions] has traces of flavours with noise vectors (doc/operators/staggered.md,
+    wilson.md).
 
-    Condensate and quark-number density always; the flavours are those of [[fermions]] and of
+    Condensate and quark-number density are always measured; the flavours are those of [[fermions]] and of
     [[measure.valence]].
     """
 
@@ -61,7 +62,7 @@ class NoiseTable(Periodic):
 
 
 class OnlineFlowTable(FlowTable, Periodic):
-    """[measure.flow]: the gradient flow, with t0, w0 and the topological charge."""
+    """The table [measure.flow] has the gradient flow, with t0, w0 and the topological charge."""
 
     step: float | None = Field(
         default=None,
@@ -72,7 +73,7 @@ class OnlineFlowTable(FlowTable, Periodic):
 
 
 class LoopTable(Periodic):
-    """[measure.loops]: Wilson loops W(R, T) along the axes, with smeared spatial links."""
+    """The table [measure.loops] has Wilson loops W(R, T) along the axes, with smeared spatial links."""
 
     spatial: int = Field(default=4, ge=1, le=64, description="This is the largest R.")
     temporal: int = Field(default=4, ge=1, le=64, description="This is the largest T.")
@@ -107,7 +108,7 @@ class LoopTable(Periodic):
 
 
 class MeasureTable(Table):
-    """[measure]: on-line measurements; each table is left out, or has its own `every`."""
+    """The table [measure] has on-line measurements; each table is left out, or has its own `every`."""
 
     fermions: NoiseTable | None = Field(
         default=None, description="Noise traces of flavours are measured. The default is none."

@@ -1,4 +1,4 @@
-"""Boundary conditions of quarks in run files: words, or phases over pi."""
+"""This module has boundary conditions of quarks in run files: words, or phases over pi."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from .common import LARGEST, Coupling, expecting
 
-#: Phases over pi by their words.
+#: These words stand for phases over pi.
 PHASE_WORDS = {"periodic": 0.0, "antiperiodic": 1.0}
 
 
@@ -19,7 +19,7 @@ def word_to_phase(value: object) -> object:
     return PHASE_WORDS.get(value, value) if isinstance(value, str) else value
 
 
-#: One direction of a boundary.
+#: This is one direction of a boundary.
 Phase = Annotated[
     Coupling,
     BeforeValidator(word_to_phase, json_schema_input_type=Literal["periodic", "antiperiodic"] | float),

@@ -1,4 +1,5 @@
-"""The keys that quarks of every type have in run files, and the questions that every quark answers."""
+"""This module has the keys that quarks of every type have in run files, and the questions that every quark
+answers."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from .phases import FourPhases, phase_factors
 
 
 class Quark(Table):
-    """The keys that quarks of every type have, and what the program asks of a quark.
+    """It has the keys that quarks of every type have, and answers what the program asks of a quark.
 
     A new type of quark answers these questions here; no other module asks for the class of a quark or its
     `type`.
@@ -19,7 +20,7 @@ class Quark(Table):
 
     #: The operator has this name, which is that of its class in quarks/ and solve/.
     operator_name: ClassVar[str] = ""
-    #: True if adaptive multigrid serves the operator.
+    #: It is true if adaptive multigrid serves the operator.
     has_multigrid: ClassVar[bool] = False
 
     boundary: FourPhases = Field(
@@ -30,12 +31,12 @@ class Quark(Table):
 
     @property
     def bare_mass(self) -> float:
-        """The bare mass."""
+        """Return the bare mass."""
         raise NotImplementedError
 
     @property
     def phase_factors(self) -> tuple[complex, ...]:
-        """The phase factors for crossing the boundary in x, y, z, t; 0 is a wall."""
+        """Return the phase factors for crossing the boundary in x, y, z, t; 0 is a wall."""
         return phase_factors(self.boundary)
 
     def operator_arguments(self) -> dict[str, Any]:
@@ -48,61 +49,62 @@ class Quark(Table):
 
     @property
     def beside_mass(self) -> tuple[object, ...]:
-        """The operator and its arguments without the mass, to be compared with those of another quark."""
+        """Return the operator and its arguments without the mass, to be compared with those of another
+        quark."""
         arguments = self.operator_arguments()
         return (self.operator_name, *((name, arguments[name]) for name in arguments if name != "mass"))
 
     @property
     def given_mass(self) -> str:
-        """The key of the mass with its value, as the run file has it: "mass = 0.1"."""
+        """Return the key of the mass with its value, as the run file has it: "mass = 0.1"."""
         return f"mass = {self.bare_mass:g}"
 
     @property
     def naik_epsilon(self) -> float:
-        """The correction of the Naik term; 0 for operators without one."""
+        """Return the correction of the Naik term; 0 for operators without one."""
         return 0.0
 
     @property
     def has_clover_term(self) -> bool:
-        """True if the operator has a clover term."""
+        """Return True if the operator has a clover term."""
         return False
 
     @property
     def is_twisted(self) -> bool:
-        """True if the operator has a twisted mass that is not zero."""
+        """Return True if the operator has a twisted mass that is not zero."""
         return False
 
     @property
     def has_own_smearing(self) -> bool:
-        """True if the operator smears its links itself, so that no table of a run file does."""
+        """Return True if the operator smears its links itself, so that no table of a run file does."""
         return False
 
     @property
     def has_spin(self) -> bool:
-        """True if a site has a spinor; False if it has a colour vector."""
+        """Return True if a site has a spinor; False if it has a colour vector."""
         return True
 
     @property
     def reals_of_site(self) -> int:
-        """The number of real numbers at a site of a field of quarks: 24 or 6."""
+        """Return the number of real numbers at a site of a field of quarks: 24 or 6."""
         return 24 if self.has_spin else 6
 
     @property
     def lower_bound(self) -> float:
-        """A lower bound of the spectrum of M^dagger M that holds for any links."""
+        """Return a lower bound of the spectrum of M^dagger M that holds for any links."""
         return 0.0
 
     @property
     def slices(self) -> int:
-        """The number of slices of the fifth dimension; 1 without one."""
+        """Return the number of slices of the fifth dimension; 1 without one."""
         return 1
 
     @property
     def has_midpoint(self) -> bool:
-        """True if a propagator has a midpoint between walls, from which m_res is measured."""
+        """Return True if a propagator has a midpoint between walls, from which m_res is measured."""
         return False
 
     @property
     def has_naik_term(self) -> bool:
-        """True if the operator has hops over three sites, for which a lattice can be too short."""
+        """Return True if the operator has hops over three sites, for which a lattice can be too short."""
         return False

@@ -1,4 +1,4 @@
-"""Quarks in run files: one class for each `type`, with the keys of its operator.
+"""This module has quarks in run files: one class for each `type`, with the keys of its operator.
 
 [fermion] (measured_quarks.py), [[fermions]] (sea.py) and [[measure.valence]] (valence.py) are unions of these
 classes by `type`, to which they add the keys of their place. Their base class has the questions that the
@@ -32,7 +32,7 @@ SMALLEST_MASS = 1e-150
 _LEAST_DIAGONAL = 1e-12
 
 _Coefficient = Annotated[float, Field(ge=-LARGEST_COEFFICIENT, le=LARGEST_COEFFICIENT)]
-#: A number, or one for each slice, complex ones as [re, im].
+#: This is a number, or one for each slice, complex ones as [re, im].
 Coefficients = Annotated[
     _Coefficient
     | Annotated[
@@ -85,7 +85,7 @@ def require_diagonal(value: float, formula: str, key: str, found: float) -> None
 
 
 class WilsonKind(Quark):
-    """Quarks of the Wilson kinds, whose mass is given by `mass` or `kappa`."""
+    """These are quarks of the Wilson kinds, whose mass is given by `mass` or `kappa`."""
 
     operator_name: ClassVar[str] = "WilsonClover"
     has_multigrid: ClassVar[bool] = True
@@ -110,17 +110,17 @@ class WilsonKind(Quark):
 
     @property
     def bare_mass(self) -> float:
-        """The mass, from kappa where that is given."""
+        """Return the mass, from kappa where that is given."""
         return kappa_to_mass(self.kappa) if self.kappa is not None else float(self.mass or 0.0)
 
     @property
     def given_mass(self) -> str:
-        """The key of the mass with its value, as the run file has it: "kappa = 0.13"."""
+        """Return the key of the mass with its value, as the run file has it: "kappa = 0.13"."""
         return super().given_mass if self.kappa is None else f"kappa = {self.kappa:g}"
 
     @property
     def site_terms(self) -> tuple[float, ...]:
-        """The coefficients of what the site term has beside a number: clover term and twisted mass."""
+        """Return the coefficients of what the site term has beside a number: clover term and twisted mass."""
         return ()
 
     def diagonal(self, mass: float) -> tuple[float, str]:
@@ -142,7 +142,7 @@ class Clover(WilsonKind):
 
     @property
     def has_clover_term(self) -> bool:
-        """True if the operator has a clover term."""
+        """Return True if the operator has a clover term."""
         return self.csw != 0
 
     def operator_arguments(self) -> dict[str, Any]:
@@ -151,12 +151,12 @@ class Clover(WilsonKind):
 
     @property
     def site_terms(self) -> tuple[float, ...]:
-        """The coefficient of the clover term."""
+        """Return the coefficient of the clover term."""
         return (self.csw,)
 
 
 class TwistedMass(WilsonKind):
-    """A doublet of Wilson quarks with a twisted mass, and a clover term where csw is given."""
+    """This is a doublet of Wilson quarks with a twisted mass, and a clover term where csw is given."""
 
     type: Literal["twisted_mass"] = Field(description="These are Wilson quarks with a twisted mass.")
     twisted_mass: Coupling = Field(
@@ -166,12 +166,12 @@ class TwistedMass(WilsonKind):
 
     @property
     def has_clover_term(self) -> bool:
-        """True if the operator has a clover term."""
+        """Return True if the operator has a clover term."""
         return self.csw != 0
 
     @property
     def is_twisted(self) -> bool:
-        """True if the twisted mass is not zero."""
+        """Return True if the twisted mass is not zero."""
         return self.twisted_mass != 0
 
     def operator_arguments(self) -> dict[str, Any]:
@@ -180,12 +180,12 @@ class TwistedMass(WilsonKind):
 
     @property
     def site_terms(self) -> tuple[float, ...]:
-        """The coefficients of clover term and twisted mass."""
+        """Return the coefficients of clover term and twisted mass."""
         return (self.csw, self.twisted_mass)
 
 
 class DomainWall(Quark):
-    """Moebius domain-wall quarks; Shamir's are b5 = 1, c5 = 0."""
+    """These are Moebius domain-wall quarks; Shamir's are b5 = 1, c5 = 0."""
 
     operator_name: ClassVar[str] = "MoebiusDomainWall"
 
@@ -237,7 +237,7 @@ class DomainWall(Quark):
 
     @property
     def bare_mass(self) -> float:
-        """m_f."""
+        """Return m_f."""
         return self.mass
 
     def operator_arguments(self) -> dict[str, Any]:
@@ -247,17 +247,17 @@ class DomainWall(Quark):
 
     @property
     def slices(self) -> int:
-        """Ls."""
+        """Return Ls."""
         return self.Ls
 
     @property
     def has_midpoint(self) -> bool:
-        """True for an even Ls, whose middle lies between two slices."""
+        """Return True for an even Ls, whose middle lies between two slices."""
         return self.Ls % 2 == 0
 
     @property
     def is_uniform(self) -> bool:
-        """True if all slices have one real b5 and one real c5."""
+        """Return True if all slices have one real b5 and one real c5."""
         numbers = [numbers_of(self.b5), numbers_of(self.c5)]
         return all(len(n) == 1 and n[0].imag == 0 for n in numbers)
 
@@ -274,7 +274,7 @@ def _staggered_mass(mass: float) -> float:
 
 
 class StaggeredKind(Quark):
-    """Staggered quarks, whose mass is above 0."""
+    """These are staggered quarks, whose mass is above 0."""
 
     mass: Annotated[Coupling, AfterValidator(_staggered_mass)] = Field(
         description="This is the bare mass, above 0."
@@ -288,7 +288,7 @@ class StaggeredKind(Quark):
 
     @property
     def bare_mass(self) -> float:
-        """The mass."""
+        """Return the mass."""
         return self.mass
 
     def operator_arguments(self) -> dict[str, Any]:
@@ -298,12 +298,12 @@ class StaggeredKind(Quark):
 
     @property
     def has_spin(self) -> bool:
-        """False: a site has a colour vector."""
+        """Return False: a site has a colour vector."""
         return False
 
     @property
     def lower_bound(self) -> float:
-        """The square of the mass."""
+        """Return the square of the mass."""
         return self.bare_mass**2
 
 
@@ -331,22 +331,23 @@ class Hisq(StaggeredKind):
 
     @property
     def naik_epsilon(self) -> float:
-        """The correction of the Naik term."""
+        """Return the correction of the Naik term."""
         return self.epsilon
 
     @property
     def has_own_smearing(self) -> bool:
-        """True: the links have two levels of smearing."""
+        """Return True: the links have two levels of smearing."""
         return True
 
     @property
     def has_naik_term(self) -> bool:
-        """True: the Naik term has hops over three sites."""
+        """Return True: the Naik term has hops over three sites."""
         return True
 
 
 class BackgroundTable(Table):
-    """[background]: quanta of a constant U(1) field; a quark sees charge_thirds times as many."""
+    """The table [background] has the quanta of a constant U(1) field; a quark sees charge_thirds times as
+    many."""
 
     b: MagneticQuanta = Field(
         default=(0, 0, 0), description="The magnetic field has the integer quanta b_x, b_y, b_z."

@@ -1,4 +1,5 @@
-"""Sea quarks of a run file with [molecular_dynamics]: [[fermions]], and their rational functions."""
+"""This module has the sea quarks of a run file with [molecular_dynamics]: [[fermions]], and their rational
+functions."""
 
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ from .quark import Quark
 from .quarks import Clover, Hisq, Staggered, StaggeredKind, TwistedMass, Wilson, WilsonKind
 from .sea_multigrid import SeaMultigridTable
 
-#: Relative errors of rational functions that coefficients in double can reach.
+#: Coefficients in double can reach this relative error of rational functions.
 SMALLEST_TOLERANCE = 1e-15
 
 Tolerance = Annotated[float, Field(ge=SMALLEST_TOLERANCE, lt=0.1)]
 
 
 class HisqTable(Table):
-    """[hisq]: keys that all flavours of type hisq share."""
+    """The table [hisq] has the keys that all flavours of type hisq share."""
 
     force_cut: float = Field(
         default=5e-5,
@@ -33,7 +34,7 @@ class HisqTable(Table):
 
 
 class RationalTable(Table):
-    """Orders and residuals of a rational action; every key has a default."""
+    """It has orders and residuals of a rational action; every key has a default."""
 
     order: int | None = Field(
         default=None,
@@ -88,19 +89,20 @@ class RationalTable(Table):
 
     @property
     def has_own_heat_bath(self) -> bool:
-        """True if the heat bath has keys of its own."""
+        """Return True if the heat bath has keys of its own."""
         return self.heat_bath_order is not None or self.heat_bath_tolerance is not None
 
     @property
     def heat_bath(self) -> tuple[int | None, float]:
-        """The heat bath's order (None: the tolerance decides) and tolerance."""
+        """Return the heat bath's order (None: the tolerance decides) and tolerance."""
         if not self.has_own_heat_bath:
             return self.order, self.tolerance
         return self.heat_bath_order, self.heat_bath_tolerance or self.tolerance
 
 
 class Flavour(Quark):
-    """The keys of every [[fermions]]: n_f degenerate flavours, and how their determinant is made."""
+    """These are the keys of every [[fermions]]: n_f degenerate flavours, and how their determinant is
+    made."""
 
     name: Name = Field(
         description="The flavour and its monomials have this name in [[integrator]] and in the stream."
@@ -120,12 +122,12 @@ class Flavour(Quark):
 
     @property
     def is_rational(self) -> bool:
-        """True if the action of the flavour is a rational function."""
+        """Return True if the action of the flavour is a rational function."""
         return True
 
     @property
     def hasenbusch_masses(self) -> Sequence[float]:
-        """The descending masses that split the determinant of two flavours; none where it is whole."""
+        """Return the descending masses that split the determinant of two flavours; none where it is whole."""
         return ()
 
     @property
@@ -135,12 +137,12 @@ class Flavour(Quark):
 
     @property
     def multigrid_table(self) -> SeaMultigridTable | None:
-        """[fermions.multigrid], with its defaults; None with another solver."""
+        """Return [fermions.multigrid] with its defaults; None with another solver."""
         return None
 
     @property
     def monomial_names(self) -> list[str]:
-        """The names of the flavour's parts that [[integrator]] may list."""
+        """Return the names of the flavour's parts that [[integrator]] may list."""
         return [self.name]
 
 
@@ -200,24 +202,24 @@ class _SeaWilson(Flavour, WilsonKind):
 
     @property
     def is_rational(self) -> bool:
-        """True if the action of the flavour is a rational function."""
+        """Return True if the action of the flavour is a rational function."""
         return self.n_f == 1
 
     @property
     def hasenbusch_masses(self) -> Sequence[float]:
-        """The descending masses that split the determinant of two flavours; none where it is whole."""
+        """Return the descending masses that split the determinant of two flavours; none where it is whole."""
         return self.hasenbusch
 
     @property
     def multigrid_table(self) -> SeaMultigridTable | None:
-        """[fermions.multigrid], with its defaults; None with another solver."""
+        """Return [fermions.multigrid] with its defaults; None with another solver."""
         if self.solver != "multigrid":
             return None
         return self.multigrid or SeaMultigridTable()
 
     @property
     def monomial_names(self) -> list[str]:
-        """The names of the flavour's parts that [[integrator]] may list."""
+        """Return the names of the flavour's parts that [[integrator]] may list."""
         if not self.hasenbusch:
             return [self.name]
         return [f"{self.name}.{k}" for k in range(len(self.hasenbusch) + 1)]
@@ -234,16 +236,16 @@ class _SeaStaggered(Flavour, StaggeredKind):
 
     @property
     def operator_flavours(self) -> int:
-        """Four: staggered quarks have four tastes."""
+        """Return four: staggered quarks have four tastes."""
         return 4
 
 
 class SeaWilson(_SeaWilson, Wilson):
-    """[[fermions]] of type wilson: even-odd Wilson quarks."""
+    """This is [[fermions]] of type wilson: even-odd Wilson quarks."""
 
 
 class SeaClover(_SeaWilson, Clover):
-    """[[fermions]] of type clover: even-odd Wilson quarks with a clover term."""
+    """This is [[fermions]] of type clover: even-odd Wilson quarks with a clover term."""
 
     @model_validator(mode="after")
     def _has_a_logarithm(self) -> Self:
@@ -252,7 +254,7 @@ class SeaClover(_SeaWilson, Clover):
 
 
 class SeaTwistedMass(_SeaWilson, TwistedMass):
-    """[[fermions]] of type twisted_mass: a doublet, n_f = 2."""
+    """This is [[fermions]] of type twisted_mass: a doublet, n_f = 2."""
 
     @model_validator(mode="after")
     def _is_doublet(self) -> Self:
@@ -279,13 +281,13 @@ def _require_positive_pivots(quark: SeaClover | SeaTwistedMass) -> None:
 
 
 class SeaStaggered(_SeaStaggered, Staggered):
-    """[[fermions]] of type staggered: rooted, even-odd, on the links of [smearing]."""
+    """This is [[fermions]] of type staggered: rooted, even-odd, on the links of [smearing]."""
 
 
 class SeaHisq(_SeaStaggered, Hisq):
-    """[[fermions]] of type hisq: staggered quarks on HISQ's own smeared links."""
+    """This is [[fermions]] of type hisq: staggered quarks on HISQ's own smeared links."""
 
 
 SeaQuark = SeaWilson | SeaClover | SeaTwistedMass | SeaStaggered | SeaHisq
-#: A table of [[fermions]].
+#: This is a table of [[fermions]].
 SeaQuarkTable = Annotated[SeaQuark, Field(discriminator="type")]

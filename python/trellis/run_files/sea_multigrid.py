@@ -1,4 +1,4 @@
-"""Multigrid in the solves of a sea quark: [fermions.multigrid]."""
+"""This module has multigrid in the solves of a sea quark: [fermions.multigrid]."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .multigrid import MultigridTable
 
 
 class SeaMultigridTable(MultigridTable):
-    """[fermions.multigrid]: test vectors, set-up and cycle of solver = "multigrid"."""
+    """The table [fermions.multigrid] has test vectors, set-up and cycle of solver = "multigrid"."""
 
     sweeps: int = Field(
         default=3,

@@ -1,4 +1,4 @@
-"""Smearing of links, in the same words wherever links are smeared.
+"""This module has the smearing of links, in the same words wherever links are smeared.
 
 The places are [smearing] and [source.links] of `trellis measure`, and [smearing], [[measure.valence]] and
 [measure.loops] of `trellis generate`.
@@ -43,7 +43,7 @@ class StoutTable(Table):
 
     @property
     def weight(self) -> str:
-        """The weights in words: one, or those of all planes."""
+        """Return the weights in words: one, or those of all planes."""
         if isinstance(self.rho, float):
             return f"{self.rho:g}"
         return "/".join(f"{weight:g}" for row in self.rho for weight in row)
@@ -60,7 +60,7 @@ class ApeTable(Table):
 
     @property
     def weight(self) -> str:
-        """The weight in words."""
+        """Return the weight in words."""
         return f"{self.alpha:g}"
 
 
@@ -71,7 +71,8 @@ class FlowSmearingTable(Table):
 
 
 class SmearingTable(Table):
-    """Smearing of links; none by default. First APE, then stout, then flow."""
+    """The table asks for smearing of links; by default there is none. APE comes first, then stout, then
+    flow."""
 
     ape: ApeTable | None = Field(default=None, description="APE smearing comes first. The default is none.")
     stout: StoutTable | None = Field(
@@ -83,12 +84,13 @@ class SmearingTable(Table):
 
     @property
     def is_thin(self) -> bool:
-        """True if links stay as they are."""
+        """Return True if links stay as they are."""
         return self.ape is None and self.stout is None and self.flow is None
 
     @property
     def words(self) -> str:
-        """The smearing in words, as attributes of datasets have it: "ape 0.5x10 stout 0.1x3 flow 1"."""
+        """Return the smearing in words, as attributes of datasets have it: "ape 0.5x10 stout 0.1x3 flow
+        1"."""
         parts = []
         for name, table in (("ape", self.ape), ("stout", self.stout)):
             if table is not None:

@@ -1,4 +1,5 @@
-"""The solver of `trellis measure`, with the solvers inside it, and its low modes: [solver], [deflation]."""
+"""This module has the solver of `trellis measure`, with the solvers inside it, and its low modes: [solver],
+[deflation]."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _TOLERANCE = "The solver ends when |b - M x| / |b| is at most this."
 
 
 class MethodTable(Table):
-    """The keys of every solver: its method, its precision and its even-odd form."""
+    """These are the keys of every solver: its method, its precision and its even-odd form."""
 
     type: Literal["cg", "bicgstab", "gcr", "mr"] = Field(
         default="cg",
@@ -72,12 +73,12 @@ class MethodTable(Table):
 
     @property
     def has_shifts(self) -> bool:
-        """True if one solve serves several shifts of an operator, and with them several masses."""
+        """Return True if one solve serves several shifts of an operator, and with them several masses."""
         return self.type == "cg"
 
     @property
     def has_restarts(self) -> bool:
-        """True if the method keeps the directions of its steps, from a restart to the next one."""
+        """Return True if the method keeps the directions of its steps, from a restart to the next one."""
         return self.type in ("gcr", "multigrid", "auto")
 
     def _require_inside(self, inside: PreconditionerTable | None) -> None:
@@ -95,7 +96,8 @@ class MethodTable(Table):
 
 
 class PreconditionerTable(MethodTable):
-    """[solver.preconditioner]: a solver inside another one, to a tolerance or of so many iterations."""
+    """The table [solver.preconditioner] has a solver inside another one, to a tolerance or of so many
+    iterations."""
 
     fallback: ClassVar[bool] = True
 
@@ -114,14 +116,14 @@ class PreconditionerTable(MethodTable):
 
     @property
     def has_even_odd(self) -> bool:
-        """True if it, or a solver inside it, solves a Schur complement."""
+        """Return True if it, or a solver inside it, solves a Schur complement."""
         inside = self.preconditioner
         return self.even_odd != "none" or (inside is not None and inside.has_even_odd)
 
 
-#: How [solver] of type multigrid works inside, in the words of its keys: there is no other way.
+#: In these words of its keys [solver] of type multigrid works inside: there is no other way.
 _OF_MULTIGRID: dict[str, Any] = {"even_odd": "none", "inner_precision": "float"}
-#: The same of BiCGStab in [solver] of type auto.
+#: BiCGStab in [solver] of type auto works inside in these words.
 _OF_AUTO: dict[str, Any] = {"even_odd": "symmetric", "inner_precision": "half"}
 
 
@@ -129,7 +131,7 @@ _BESIDE_MULTIGRID: dict[str, dict[str, Any]] = {"multigrid": _OF_MULTIGRID, "aut
 
 
 class SolverTable(MethodTable):
-    """[solver]: how propagators are solved for."""
+    """The table [solver] says how propagators are solved for."""
 
     iterations: ClassVar[int | None] = None
 
@@ -157,7 +159,7 @@ class SolverTable(MethodTable):
     preconditioner: PreconditionerTable | None = Field(default=None, description=_INSIDE)
     fallback: bool = Field(
         default=True,
-        exclude=True,  # another way to the same residual
+        exclude=True,  # it is another way to the same residual
         description="A solve that is stuck goes on with a surer method (cg, then wider storage inside), and "
         "the results list its stages. With false it is an error.",
     )
@@ -202,17 +204,18 @@ class SolverTable(MethodTable):
 
     @property
     def always_has_multigrid(self) -> bool:
-        """True if no trial decides whether quarks are solved with multigrid."""
+        """Return True if no trial decides whether quarks are solved with multigrid."""
         return self.type == "multigrid"
 
     @property
     def columns(self) -> int:
-        """columns_per_solve."""
+        """Return columns_per_solve."""
         return self.columns_per_solve or 1
 
 
 class DeflationTable(Table):
-    """[deflation]: low modes of the system that is solved, found once per configuration; none by default."""
+    """The table [deflation] asks for low modes of the system that is solved, found once per configuration; by
+    default there are none."""
 
     directory: str | None = Field(
         default=None,

@@ -1,4 +1,4 @@
-"""Quarks with spin of `trellis measure`: which sources, contractions and currents suit them."""
+"""This module says which sources, contractions and currents suit quarks with spin of `trellis measure`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def _require_one_distance(run: Any, fermion: MeasuredQuark) -> None:
 
 
 def _require_periodic(run: Any, fermion: MeasuredQuark) -> None:
-    """With phases in space: what is projected on momenta 2 pi n / L, and what smearing leaves alone."""
+    """Refuse, with phases in space, what is projected on momenta 2 pi n / L, and what smearing leaves
+    alone."""
     if not fermion.has_twist:
         return
     found = list(fermion.boundary[:3])

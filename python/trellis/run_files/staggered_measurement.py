@@ -1,4 +1,5 @@
-"""Staggered quarks of `trellis measure`: their [fermion] and [condensate], and what suits them."""
+"""This module has the staggered quarks of `trellis measure`: their [fermion] and [condensate], and what suits
+them."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from .quarks import SMALLEST_MASS, BackgroundTable, Hisq, Staggered, StaggeredKi
 
 _Mass = Annotated[float, Field(ge=SMALLEST_MASS, le=LARGEST)]
 
-#: The eight local mesons (doc/operators/staggered_mesons.md).
+#: These are the eight local mesons (doc/operators/staggered_mesons.md).
 LocalMeson = Literal["pion_5", "pion_t5", "rho_x", "rho_y", "rho_z", "rho_t_x", "rho_t_y", "rho_t_z"]
 
 
@@ -31,7 +32,7 @@ class MeasuredStaggeredKind(StaggeredKind):
 
     @property
     def masses(self) -> tuple[float, ...]:
-        """All masses, in the order of the run file."""
+        """Return all masses, in the order of the run file."""
         return (self.mass, *self.further_masses)
 
     def operator_arguments(self) -> dict[str, Any]:
@@ -40,31 +41,32 @@ class MeasuredStaggeredKind(StaggeredKind):
 
     @property
     def dataset_attributes(self) -> dict[str, str | float]:
-        """The attributes of a correlator's dataset that say which operator the quarks have."""
+        """Return the attributes of a correlator's dataset that say which operator the quarks have."""
         given = {"mu_over_ipiT": self.mu_over_ipiT, "charge_thirds": self.charge_thirds}
         return {key: float(value) for key, value in given.items() if value}
 
     @property
     def has_twist(self) -> bool:
-        """True if quarks are not periodic in space."""
+        """Return True if quarks are not periodic in space."""
         return any(abs(phase - 2 * round(phase / 2)) > 1e-9 for phase in self.boundary[:3])
 
 
 class MeasuredStaggered(MeasuredStaggeredKind, Staggered):
-    """[fermion] of type staggered: doc/conventions.md "Staggered fermions"."""
+    """This is [fermion] of type staggered: doc/conventions.md "Staggered fermions"."""
 
 
 class MeasuredHisq(MeasuredStaggeredKind, Hisq):
-    """[fermion] of type hisq."""
+    """This is [fermion] of type hisq."""
 
     @property
     def dataset_attributes(self) -> dict[str, str | float]:
-        """The attributes of a correlator's dataset that say which operator the quarks have."""
+        """Return the attributes of a correlator's dataset that say which operator the quarks have."""
         return {"epsilon": float(self.epsilon), **super().dataset_attributes}
 
 
 class CondensateTable(Table):
-    """[condensate]: (1/4) Tr M^-1 / V of each mass of staggered quarks, by noise; masses share a solve."""
+    """The table [condensate] asks for (1/4) Tr M^-1 / V of each mass of staggered quarks, by noise; masses
+    share a solve."""
 
     vectors: int = Field(
         ge=1,

@@ -1,4 +1,5 @@
-"""Propagators in files of `trellis measure`: what [output] stores, and [stored_propagators]."""
+"""This module has propagators in files of `trellis measure`: what [output] stores, and
+[stored_propagators]."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from .common import Table
 
 
 class MeasureOutputTable(Table):
-    """[output]"""
+    """The table [output] says where the run writes, and which propagators it stores."""
 
     directory: str = Field(
         min_length=1,
@@ -33,7 +34,7 @@ class MeasureOutputTable(Table):
 
 
 class StoredPropagatorsTable(Table):
-    """[stored_propagators]: propagators that an earlier run saved, instead of solves."""
+    """The table [stored_propagators] names propagators that an earlier run saved, instead of solves."""
 
     directory: str = Field(
         min_length=1,

@@ -1,4 +1,5 @@
-"""Flavours that are measured while configurations are made, and are not in the sea: [[measure.valence]]."""
+"""This module has flavours that are measured while configurations are made, and are not in the sea:
+[[measure.valence]]."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from .smearing import SmearingTable
 
 
 class _Valence(Quark):
-    """The keys of every [[measure.valence]]."""
+    """These are the keys of every [[measure.valence]]."""
 
     name: str = Field(
         pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="The flavour has this name in the stream."
@@ -45,7 +46,7 @@ class _OnSmearedLinks(_Valence):
 
 
 class _InBackground(_Valence, StaggeredKind):
-    """The field that a staggered valence flavour sees."""
+    """This is the field that a staggered valence flavour sees."""
 
     background: BackgroundTable = Field(
         default=BackgroundTable(),
@@ -59,29 +60,29 @@ class _InBackground(_Valence, StaggeredKind):
 
 
 class ValenceWilson(_OnSmearedLinks, Wilson):
-    """[[measure.valence]] of type wilson."""
+    """This is [[measure.valence]] of type wilson."""
 
 
 class ValenceClover(_OnSmearedLinks, Clover):
-    """[[measure.valence]] of type clover."""
+    """This is [[measure.valence]] of type clover."""
 
 
 class ValenceTwistedMass(_OnSmearedLinks, TwistedMass):
-    """[[measure.valence]] of type twisted_mass."""
+    """This is [[measure.valence]] of type twisted_mass."""
 
 
 class ValenceStaggered(_OnSmearedLinks, _InBackground, Staggered):
-    """[[measure.valence]] of type staggered: naive staggered quarks."""
+    """This is [[measure.valence]] of type staggered: naive staggered quarks."""
 
 
 class ValenceHisq(_InBackground, Hisq):
-    """[[measure.valence]] of type hisq, which has its own smearing."""
+    """This is [[measure.valence]] of type hisq, which has its own smearing."""
 
     smearing: ClassVar[SmearingTable] = SmearingTable()
 
 
 ValenceQuark = ValenceWilson | ValenceClover | ValenceTwistedMass | ValenceStaggered | ValenceHisq
-#: A table of [[measure.valence]].
+#: This is a table of [[measure.valence]].
 ValenceQuarkTable = Annotated[ValenceQuark, Field(discriminator="type")]
 
 #: These are the classes by their types, which the sea has, too.

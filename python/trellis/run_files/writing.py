@@ -1,4 +1,4 @@
-"""Run files that programs make: tables become TOML."""
+"""This module writes run files that programs make: tables become TOML."""
 
 from __future__ import annotations
 
