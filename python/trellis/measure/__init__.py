@@ -1,4 +1,5 @@
-"""trellis measure: propagators and correlators on a set of configurations, saved and continued."""
+"""This room measures propagators and correlators on a set of configurations, which are saved and
+continued."""
 
 from ..runs.reporting import Step
 from .application import run

@@ -1,4 +1,5 @@
-"""A measurement from Python: what `trellis measure` does, without a line of output."""
+"""This module makes a measurement from Python: it does what `trellis measure` does, without a line of
+output."""
 
 from __future__ import annotations
 

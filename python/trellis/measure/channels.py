@@ -1,4 +1,4 @@
-"""The mesons that a run file asks for."""
+"""This module has the mesons that a run file asks for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..run_files.contractions import CorrelatorsTable
 
 
 def meson_channels(table: CorrelatorsTable) -> list[MesonChannel]:
-    """All mesons that a run file asks for.
+    """Return all mesons that a run file asks for.
 
     Raises
     ------

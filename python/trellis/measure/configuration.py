@@ -1,4 +1,4 @@
-"""A configuration that is measured, and the results of one of its sources."""
+"""This module has a configuration that is measured, and the results of one of its sources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..gauge.fields import GaugeField
 from ..ground.solve_report import SolveReport
 
-#: The correlators of a source by name, the reports of solves, and for each report whether it was read.
+#: It has the correlators of a source by name, the reports of solves, and for each report whether it was read.
 MeasuredSource: TypeAlias = tuple[dict[str, NDArray], list[SolveReport], list[bool]]
 
 

@@ -1,4 +1,4 @@
-"""The files of the configurations that are measured, and their numbers."""
+"""This module finds the files of the configurations that are measured, and their numbers."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def _matching(table: ConfigurationsTable) -> list[str]:
 
 
 def _number_in(path: str) -> int | None:
-    """The last number in a file's name, before its ending if there is one."""
+    """Return the last number in a file's name, before its ending if there is one."""
     match = _NUMBER.search(Path(path).name.rsplit(".", 1)[0]) or _NUMBER.search(Path(path).name)
     return int(match[1]) if match else None
 
 
 def _why_placed(paths: list[str], placed: dict[str, int]) -> str:
-    """The rest of a message about two files, of which some have no number in their names."""
+    """Return the rest of a message about two files, of which some have no number in their names."""
     without = [path for path in paths if path in placed]
     return f"; {without[0]} has no number in its name, and that place in sorted order" if without else ""
 

@@ -70,7 +70,7 @@ def _measure_locked(
             result_file(folder, number),
             require_same_run(result_file(folder, number), run, measurement.note_translation),
         )
-        remove_sources(folder, number)  # of a run that was killed right behind the result
+        remove_sources(folder, number)  # a run that was killed right behind the result left them
     now = dict(found)
     require_same_inputs([(result_file(folder, number), now[number]) for number in done], run, output.line)
     if done:
@@ -83,7 +83,7 @@ def _measure_locked(
         warnings.catch_warnings(),
         contextlib.suppress(Stopped),
     ):
-        # said once, with the keys
+        # Each is said once, with the keys.
         for said in (amplifying(1), amplifying(2), SPATIAL_DOUBLERS):
             warnings.filterwarnings("ignore", message=f".*{re.escape(said)}")
         output.step(Step("propagators", completed=0, total=measurement.total))

@@ -36,7 +36,7 @@ Tables = dict[str, NDArray[np.complex128]]
 
 @dataclass(frozen=True)
 class Current:
-    """A current by the name of run files: factor times gamma, and the projector of the nucleon."""
+    """This is a current by the name of run files: factor times gamma, and the projector of the nucleon."""
 
     gamma: str
     factor: complex
@@ -45,7 +45,7 @@ class Current:
 
     @property
     def insertion(self) -> str | ConservedCurrent:
-        """The current in the form that tr.three_point takes."""
+        """Return the current in the form that tr.three_point takes."""
         return self.conserved or self.gamma
 
 
@@ -64,9 +64,9 @@ def _currents() -> dict[str, Current]:
 
 
 CURRENTS = _currents()
-#: The quark with the current, and what datasets call it.
+#: Each entry has the quark with the current, and its name in datasets.
 _INSERTIONS: tuple[tuple[Literal["up", "down"], str], ...] = (("up", "UU"), ("down", "DD"))
-#: insertion of the run file -> insertions of three-point functions, each with the end of its name
+#: An insertion of the run file has these insertions of three-point functions, each with the end of its name.
 _LABELS: dict[str, list[tuple[Any, str]]] = {
     "separate": [("up", "_UU"), ("down", "_DD")],
     "isovector": [("isovector", "")],
@@ -80,7 +80,7 @@ def feynman_hellmann_propagators(
     where: str,
     before_solve: Callable[[], None],
 ) -> dict[str, Propagator]:
-    """Current, with its momentum where that is not 0 -> sum_z S exp(i q z) Gamma S.
+    """Return sum_z S exp(i q z) Gamma S for each current, named with its momentum where that is not 0.
 
     Parameters
     ----------
@@ -112,7 +112,8 @@ def contract_feynman_hellmann(
     currents_down: dict[str, Propagator],
     momenta: list,
 ) -> Tables:
-    """fh_NAME_UU and fh_NAME_DD -> [momentum, time]; without a down quark of its own both of one flavour."""
+    """Return fh_NAME_UU and fh_NAME_DD, each [momentum, time]; without a down quark of its own both are of
+    one flavour."""
     result = {}
     for name, F in currents.items():
         current = CURRENTS[name.split("_q")[0]]
@@ -167,7 +168,8 @@ def three_point_functions(
     where: str,
     before_solve: Callable[[], None],
 ) -> tuple[Tables, list[SolveReport]]:
-    """three_point_NAME_tTT (isovector), or with _UU and _DD -> [momentum transfer, time of the current].
+    """Return three_point_NAME_tTT (isovector), or with _UU and _DD, each [momentum transfer, time of the
+    current].
 
     Parameters
     ----------
@@ -204,7 +206,7 @@ def three_point_functions(
                     assert Y.report is not None
                     reports.append(Y.report)
                     values = inserted_currents(own, Y, insertions, transfers)
-                    del Y  # before the next one is solved for: 5-D fields may come with it
+                    del Y  # the next one is solved for afterwards: 5-D fields may come with it
                     for name, C3 in zip(names, values, strict=True):
                         dataset = f"three_point_{name}_t{separation:02d}{label}"
                         result[dataset] = result.get(dataset, 0) + weight * CURRENTS[name].factor * C3

@@ -1,4 +1,5 @@
-"""The finished sources of a configuration whose measurement goes on, in a file beside the results.
+"""This module keeps the finished sources of a configuration whose measurement goes on, in a file beside the
+results.
 
 ``correlators.NNNNNN.unfinished`` is an archive of NumPy. It has the correlators of each source, and a text
 that names the run's tables and the configuration. A stop or a crash loses the source in hand and no other.
@@ -116,7 +117,7 @@ def remove_sources(folder: Path, number: int) -> None:
 def _read(
     file: Path, positions: list[tuple[int, ...]]
 ) -> tuple[dict[str, Any], list[dict[str, NDArray]]] | None:
-    """The text with its reports, and a table for each source; None: there is no such file."""
+    """Return the text with its reports, and a table for each source; None: there is no such file."""
     if not file.exists():
         return None
     try:
@@ -132,7 +133,7 @@ def _read(
         about["reports"] = [
             dataclasses.replace(r, relative_residuals=tuple(r.relative_residuals)) for r in reports
         ]
-        about.setdefault("are_read", [False] * len(reports))  # older versions
+        about.setdefault("are_read", [False] * len(reports))  # older versions lack it
         if len(about["are_read"]) != len(reports):
             raise ValueError(f"{len(about['are_read'])} of {len(reports)} reports")
         Content(**about["input"])

@@ -1,4 +1,5 @@
-"""The configurations of a run, all of one lattice, and whether results were measured on the files of now."""
+"""This module has the configurations of a run, all of one lattice, and says whether results were measured on
+the files of now."""
 
 from __future__ import annotations
 
@@ -16,12 +17,13 @@ from ..ground.parallel import on_root
 from ..run_files import MeasureRun
 from ..run_files.measure import ConfigurationsTable
 
-_ROUNDING = 1e-12  # of the mean plaquette, relative: sums of the same links by another compiler
+_ROUNDING = 1e-12  # it is relative, for the mean plaquette: another compiler sums the same links
 
 
 @dataclass(frozen=True)
 class FileStamp:
-    """Size in bytes and time of the last change: they show without reading that a file did not change."""
+    """It has size in bytes and time of the last change: they show without reading that a file did not
+    change."""
 
     bytes: int
     modified_ns: int
@@ -35,7 +37,7 @@ class FileStamp:
 
 @dataclass(frozen=True)
 class Content:
-    """Checksums of a configuration's file and the plaquette; they tell its links from others."""
+    """It has checksums of a configuration's file and the plaquette; they tell its links from others."""
 
     checksums: dict[str, str]
     plaquette: float
@@ -93,7 +95,7 @@ def require_one_lattice(found: Iterable[tuple[int, str]], table: ConfigurationsT
 
 
 def write_input(root: Any, path: str, stamp: FileStamp, U: GaugeField) -> None:
-    """Attributes of a result: the configuration's file and its content. Collective.
+    """Write the attributes of a result about the configuration's file and its content. Collective.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""The low modes of a measurement: found once for a configuration, kept in a file where that is asked for."""
+"""This module has the low modes of a measurement: they are found once for a configuration, and kept in a file
+where that is asked for."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def deflated_solver(
     name: str,
     run_file: str,
 ) -> Solver:
-    """The run's solver, with the low modes of this configuration where the run file asks for them.
+    """Return the run's solver, with the low modes of this configuration where the run file asks for them.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def deflated_solver(
         _require_asked_for(path, modes, table, even_odd)
         say(f"{path}: {modes}")
     else:
-        on_root(lambda: make_output_folder(folder, "deflation.directory"))  # said before the search
+        on_root(lambda: make_output_folder(folder, "deflation.directory"))  # an error comes before the search
         modes = _found(table, even_odd, M)
         modes.write(path, run_file=run_file)
         say(f"{modes}; kept in {path}")

@@ -1,4 +1,5 @@
-"""Configurations give propagators, and these correlators.NNNNNN.h5, one file per configuration."""
+"""This module makes propagators of configurations, and correlators.NNNNNN.h5 of these, one file per
+configuration."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def _numbers(reports: list[SolveReport], history: FlowHistory | None) -> dict[st
 
 
 def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
-    """The keys of the run file that a solve, or without a report the search for low modes, depends on."""
+    """Return the keys of the run file that a solve, or without a report the search for low modes, depends
+    on."""
     if report is None:
         return "raise deflation.tolerance or deflation.basis, or ask for fewer deflation.modes"
     solver = run.solver
@@ -62,14 +64,15 @@ def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
 
 
 class Measurement:
-    """A measurement: the state that the configurations of a run share, and the work on each of them."""
+    """This is a measurement: the state that the configurations of a run share, and the work on each of
+    them."""
 
     def __init__(self, run: MeasureRun, text: str, output: StepReporter, stop: StopRequest) -> None:
         self.run, self.text, self.output, self.stop = run, text, output, stop
-        #: the quarks of the configuration that is measured
+        #: These are the quarks of the configuration that is measured.
         self.in_hand, self.sources_done = False, 0
         self.quarks: SpinQuarks | StaggeredQuarks | None = None
-        self.resume, self.read = False, 0  #: propagators that came from files
+        self.resume, self.read = False, 0  #: so many propagators came from files
         self.solver = make_solver(run.solver)
         self.staggered_mesons = staggered_mesons_of(run)
         try:
@@ -81,11 +84,11 @@ class Measurement:
             load().require_gamma(channel.source)
         self.momenta = momenta_up_to(run.correlators.max_momentum_squared)
         self.reports: list[SolveReport] = []
-        self.setup_seconds = 0.0  #: of multigrid
-        self.total = self.total_configurations = 0  #: propagators and configurations of this call
+        self.setup_seconds = 0.0  #: set-ups of multigrid took so long
+        self.total = self.total_configurations = 0  #: this call has so many propagators and configurations
         self.memory_is_checked = self.is_warned_of_momenta = self.is_warned_of_files = False
         self.is_translation_noted = False
-        self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
+        self.extents: tuple[int, ...] | None = None  #: all configurations have this lattice
         warn_of_keys(run, output)
 
     def measure_configuration(self, number: int, path: str, folder: Path, count: int) -> None:
@@ -99,7 +102,7 @@ class Measurement:
         assert U.report is not None
         for warning in U.report.warnings:
             self.output.warning(f"{path}: {warning}")
-        history = self._flow(U)  # first: after the last source nothing but the writing can be stopped
+        history = self._flow(U)  # it is first: after the last source nothing but the writing can be stopped
         try:
             measured = self._correlators(U, number, path, count, folder)
         except NotConverged as error:
@@ -263,7 +266,7 @@ class Measurement:
 
     @property
     def propagators_stored(self) -> int:
-        """Files of propagators that were written of the configuration in hand."""
+        """Return the number of files of propagators that were written of the configuration in hand."""
         return 0 if self.quarks is None else self.quarks.files.stored
 
     def _warn_once(self, warning: str) -> None:

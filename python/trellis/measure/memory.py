@@ -1,4 +1,4 @@
-"""An estimate from the run file of the memory that a measurement takes at its peak, for each rank."""
+"""This module estimates from the run file the memory that a measurement takes at its peak, for each rank."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ from ..runs.setup import gauge_field_bytes
 from .setup import lanczos_bytes
 from .staggered_quarks import VECTORS_AT_A_TIME
 
-#: Vectors of each method: of cg with the normal equations' own, of gcr two more for each step.
+#: Each method has so many vectors: cg has the normal equations' own, gcr has two more for each step.
 _WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6, "multigrid": 4, "auto": 8}
-#: Steps of gcr between restarts (trellis.gcr).
+#: So many steps of gcr lie between restarts (trellis.gcr).
 _STEPS_OF_GCR = 16
 #: A batch has at most so many columns, but on lattices that fit a cache.
 _COLUMNS_OF_A_BATCH = 4
-#: Columns of a propagator.
+#: A propagator has so many columns.
 _COLUMNS = 12
-#: Kept with 5-D fields: their source, and copies of the quark and its midpoint.
+#: So many propagators are kept with 5-D fields: their source, and copies of the quark and its midpoint.
 _BESIDE_FIELDS = 3
 #: Around an inner solver lie so many vectors in double; the size of its own vectors is this part of theirs.
 _OUTER_FIELDS = 4
 _INNER_SIZE = {"float": 1 / 2, "half": 1 / 4 + 1 / 48, "fp16": 1 / 4}
-#: Sums of three quarks that are kept while a baryon is put together: 16 components for each way to pair
+#: So many sums of three quarks are kept while a baryon is put together: 16 components for each way to pair
 #: them, and for each set of flavours.
 _KEPT_SPIN_MATRICES = 16 * 12
-#: Code and tables of libraries that come in during a run.
+#: Code and tables of libraries that come in during a run take this.
 _LIBRARIES = 40 << 20
-#: Vectors that are read and written by an application of an operator, its links among them; rather too many.
+#: An application of an operator reads and writes so many vectors, its links among them; it is rather too
+#: many.
 _APPLICATION, _WALL_APPLICATION = 5, 8
-#: Columns of a staggered propagator, and the links of an application of its operator in such propagators.
+#: A staggered propagator has so many columns, and the links of an application of its operator take so many
+#: propagators.
 _STAGGERED_COLUMNS, _STAGGERED_APPLICATION = 3, 14
 #: Freed fields that are kept for the next of their size take at most this.
 _FREED_FIELDS = 128 << 20
@@ -46,7 +48,8 @@ _FILE_BUFFERS = 32 << 20
 
 
 def work_fields(solver: SolverTable | PreconditionerTable, columns: int) -> int:
-    """Vectors in double that a solve of so many columns needs besides source and solution.
+    """Return the number of vectors in double that a solve of so many columns needs besides source and
+    solution.
 
     A method has its own for one batch of columns (solver/batches.hpp).
     """
@@ -54,7 +57,8 @@ def work_fields(solver: SolverTable | PreconditionerTable, columns: int) -> int:
 
 
 def _batch_fields(solver: SolverTable | PreconditionerTable) -> float:
-    """Vectors in double of a solver and of those inside it, which take a source and a solution, too."""
+    """Return the number of vectors in double of a solver and of those inside it, which take a source and a
+    solution, too."""
     own: float = _WORK_FIELDS[solver.type]
     if solver.has_restarts:
         own += 2 * min(solver.restart_length or _STEPS_OF_GCR, solver.max_iterations)
@@ -66,7 +70,8 @@ def _batch_fields(solver: SolverTable | PreconditionerTable) -> float:
 
 
 def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momenta: int) -> float:
-    """Links, propagators, the larger one of a solve and the contractions, low modes and tables of results.
+    """Return the bytes of links, propagators, the larger one of a solve and the contractions, low modes and
+    tables of results.
 
     Parameters
     ----------
@@ -83,16 +88,16 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
     flavours = 1 + fermion.has_strange + run.has_doublet
     inserted = max(run.feynman_hellmann.count, 1 if run.three_point.currents else 0)
     propagators = 2 * flavours + 2 * inserted * (2 if run.has_doublet else 1)
-    if run.needs_fields:  # of the source's solve, and of the sequential one
+    if run.needs_fields:  # they are those of the source's solve, and of the sequential one
         propagators += (fermion.slices + _BESIDE_FIELDS) * (2 if run.three_point.has_conserved else 1)
     if run.stored_propagators is not None and run.stored_propagators.use == "guess":
         propagators += 1
     made = _multigrid_bytes(run, geometry, flavours)
-    # links, links in the operator's storages, clover term and its inverse
+    # These are links, links in the operator's storages, clover term and its inverse.
     needed = (2 + 3 * flavours) * field + made.kept
-    # operators keep the vectors between their hops while the results of solves are contracted
+    # Operators keep the vectors between their hops while the results of solves are contracted.
     kept = flavours * (2 if run.solver.even_odd == "none" else 1.25) * load().propagator_bytes(geometry._core)
-    # a solve that is stuck sets multigrid up anew, beside what it has
+    # A solve that is stuck sets multigrid up anew, beside what it has.
     solve = max(_solve_bytes(run, geometry, made), made.kept + made.setup)
     behind = max(
         _contraction_bytes(run, geometry, mesons, momenta),
@@ -111,24 +116,26 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
 def _staggered_bytes(
     run: MeasureRun, quark: MeasuredStaggeredKind, geometry: Geometry, momenta: int
 ) -> float:
-    """Links, propagators of all masses, and the larger one of a solve and a contraction."""
+    """Return the bytes of links, propagators of all masses, and the larger one of a solve and a
+    contraction."""
     core, lattice, masses = load(), geometry._core, len(quark.masses)
     field = gauge_field_bytes(geometry.local_extents, geometry.grid)
     vector = core.staggered_propagator_bytes(lattice)
-    # the links, and those of the operator in two storages; HISQ: both levels of smearing, fat and long links
+    # These are the links, and those of the operator in two storages; HISQ has both levels of smearing, fat
+    # and long links.
     needed = (11 if quark.has_own_smearing else 5) * field
     copies = 2 if run.sink.is_gaussian else 1
-    needed += vector * (1 + masses * copies)  # with the source
+    needed += vector * (1 + masses * copies)  # the source is one
     solve = _staggered_solve_bytes(run, masses, geometry, _STAGGERED_COLUMNS)
     vectors = 0 if run.condensate is None else min(run.condensate.vectors, VECTORS_AT_A_TIME)
-    if run.condensate is not None:  # fields of other sizes than those that the solves before have freed
+    if run.condensate is not None:  # its fields have other sizes than those that the solves before have freed
         last = _staggered_solve_bytes(run, masses, geometry, vectors)
         solve = max(solve, last + min(_FREED_FIELDS, solve))
     scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
     columns = max(_STAGGERED_COLUMNS, vectors)
     applied = (
         _STAGGERED_APPLICATION + 2 * columns / _STAGGERED_COLUMNS
-    ) * vector  # links, and vectors in and out
+    ) * vector  # these are links, and vectors in and out
     roof = roof_buffer_bytes(scale * applied)
     contraction = core.local_staggered_meson_bytes(lattice, momenta)
     needed += max(solve, contraction, roof + min(_FREED_FIELDS, solve))
@@ -149,9 +156,9 @@ def _staggered_solve_bytes(run: MeasureRun, masses: int, geometry: Geometry, col
 
 def _solve_bytes(run: MeasureRun, geometry: Geometry, made: MultigridBytes) -> float:
     slices = 1 if run.spin_quark is None else run.spin_quark.slices
-    if run.solver.multigrid is not None:  # batches of source and solution, and of the operator's own vectors
+    if run.solver.multigrid is not None:  # a batch has source, solution and the operator's vectors
         vector = load().propagator_bytes(geometry._core) / _COLUMNS
-        solver = run.solver.model_copy(update={"type": "multigrid"})  # auto: the larger one
+        solver = run.solver.model_copy(update={"type": "multigrid"})  # auto takes the larger one
         return _COLUMNS_OF_A_BATCH * ((4 + _batch_fields(solver)) * vector + made.cycle)
     if slices > 1:
         columns = run.solver.columns
@@ -181,7 +188,8 @@ def _roof_bytes(run: MeasureRun, geometry: Geometry) -> float:
 
 
 def _contraction_bytes(run: MeasureRun, geometry: Geometry, mesons: int, momenta: int) -> float:
-    """Exact sums for each component, momentum and time; mesons and baryons come one after the other."""
+    """Return the bytes of exact sums for each component, momentum and time; mesons and baryons come one after
+    the other."""
     core = load()
     needed = core.meson_bytes(geometry._core, momenta) if mesons else 0
     if run.correlators.baryons or run.feynman_hellmann.count or run.three_point.currents:
@@ -191,7 +199,8 @@ def _contraction_bytes(run: MeasureRun, geometry: Geometry, mesons: int, momenta
 
 
 def _table_bytes(run: MeasureRun, geometry: Geometry, mesons: int, momenta: int) -> float:
-    """Correlators of all sources: two more while they are made, and archives where sources are saved."""
+    """Return the bytes of the correlators of all sources: two more while they are made, and archives where
+    sources are saved."""
     sources = run.source.count
     inserted = 2 * run.feynman_hellmann.count + 16 * len(run.three_point.currents)
     table = (mesons + len(run.correlators.baryons) + inserted) * momenta * geometry.extents[3] * 16

@@ -1,4 +1,5 @@
-"""The multigrid of a measurement: one set-up for a configuration, shared by all its quarks and sources."""
+"""This module has the multigrid of a measurement: a configuration has one set-up, which all its quarks and
+sources share."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from ..solve.choice import forecast_multigrid, multigrid_pays, reason, try_krylo
 from ..solve.multigrid import Multigrid, multigrid
 from ..solve.multigrid_files import read_multigrid
 
-#: Columns of a propagator.
+#: A propagator has so many columns.
 _COLUMNS = 12
 
 
@@ -82,7 +83,7 @@ class ConfigurationMultigrid:
 
 @dataclass(frozen=True)
 class ChosenFlavours:
-    """The flavours that multigrid solves, and why.
+    """These are the flavours that multigrid solves, and the reason why.
 
     Attributes
     ----------
@@ -178,7 +179,7 @@ def multigrid_of(
         _require_asked_for(path, own, table, M, sources)
         seconds, how = 0.0, f"read from {path}"
     else:
-        if folder is not None:  # said before the set-up
+        if folder is not None:  # an error comes before the set-up
             on_root(lambda: make_output_folder(folder, "solver.multigrid.directory"))
         own = set_up(table, M, sources=sources)
         seconds, how = own.seconds, f"set up in {own.seconds:.2f} s"
@@ -236,7 +237,7 @@ def _require_asked_for(
     facts = [
         (f"solver.multigrid.{name}", expected, _value(core.params, name))
         for name, expected in asked.items()
-        if name != "coarse_ranks"  # no property of a set-up
+        if name != "coarse_ranks"  # it is no property of a set-up
     ]
     facts += [
         (f"the lightest quark's {name}", getattr(M._params, name), value)

@@ -1,4 +1,4 @@
-"""The record of a stored propagator, which names the measurement that it belongs to.
+"""This module has the record of a stored propagator, which names the measurement that it belongs to.
 
 A run compares it with its own. The text stands in the file (doc/formats.md): CRC-32, then JSON with operator,
 links, source, place, configuration and the report of the solve. The reader of the file's numbers compares

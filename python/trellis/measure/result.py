@@ -1,4 +1,4 @@
-"""The result of a measurement: what `trellis measure --json` prints."""
+"""This module has the result of a measurement, which `trellis measure --json` prints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class MeasureResult:
-    """Outcome of one call of :func:`trellis.measure.run`; the same on all ranks.
+    """This is the outcome of one call of :func:`trellis.measure.run`; it is the same on all ranks.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""The HDF5 file of one measured configuration: correlators.NNNNNN.h5 (doc/howto/run_files.md)."""
+"""This module writes the HDF5 file of one measured configuration: correlators.NNNNNN.h5
+(doc/howto/run_files.md)."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from .sources import staggered_sites
 from .speed import speed_columns
 from .staggered_quarks import CONDENSATE, StaggeredMeson
 
-#: Tables of the run file that all files of a measurement have to share.
+#: All files of a measurement have to share these tables of the run file.
 _PHYSICS = (
     "fermion",
     "solver",
@@ -59,19 +60,20 @@ _DAMAGED = (
 
 @dataclass
 class Measured:
-    """The results of one configuration: a table (name -> [momentum, time]) for each source, and the rest."""
+    """These are the results of one configuration: a table (name -> [momentum, time]) for each source, and the
+    rest."""
 
     tables: list[dict[str, NDArray]]
     positions: list[tuple[int, ...]]
     reports: list[SolveReport]
     history: FlowHistory | None
-    are_read: list[bool] = field(default_factory=list)  #: of each report, whether its propagator was read
-    multigrid: ConfigurationMultigrid | None = None  #: where this run has solved with it
-    solver_choice: str = ""  #: why, where the solver was chosen by counted work
+    are_read: list[bool] = field(default_factory=list)  #: each report says whether its propagator was read
+    multigrid: ConfigurationMultigrid | None = None  #: it is there where this run has solved with it
+    solver_choice: str = ""  #: it says why, where the solver was chosen by counted work
 
     @property
     def solved(self) -> list[SolveReport]:
-        """The reports of this run's own solves, without those of propagators that were read."""
+        """Return the reports of this run's own solves, without those of propagators that were read."""
         return [r for r, is_read in zip(self.reports, self.are_read, strict=True) if not is_read]
 
 
@@ -168,7 +170,7 @@ def write_result(
     momenta: list,
     measured: Measured,
 ) -> None:
-    """The file of one configuration: under another name, then renamed. Collective."""
+    """Write the file of one configuration under another name, and rename it. Collective."""
     file = load().Hdf5File.create(behind_links(target))
     root = file.root()
     write_root_attributes(root, "measurement", text, U.geometry.extents)
@@ -258,7 +260,7 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
         "fermion": fermion.type,
         "mass": float(mass),
     }
-    if not particle:  # a pair of mesons = ["all"], analysed only when it is named
+    if not particle:  # it is one of mesons = ["all"], analysed only when it is named
         del common["particle"]
     common |= fermion.dataset_attributes
     if fermion.has_twist:

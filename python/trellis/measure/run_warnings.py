@@ -1,4 +1,4 @@
-"""Keys of a measurement that are valid, and that few people mean: what is said about them."""
+"""This module warns of keys of a measurement that are valid, and that few people mean."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def warn_of_keys(run: MeasureRun, output: Reporter) -> None:
         )
 
 
-#: The warning if :func:`has_mirrored_mesons` is true.
+#: This is the warning if :func:`has_mirrored_mesons` is true.
 MIRRORED = f"fermion.b5, fermion.c5: {MIRRORED_MESONS}; nucleons and [feynman_hellmann] do not need it"
 
 

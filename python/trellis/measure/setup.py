@@ -1,4 +1,4 @@
-"""Functions that make the solver, and its memory for low modes, from a measurement's run file."""
+"""These functions make the solver, and its memory for low modes, from a measurement's run file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sources of a configuration: where they lie, and what they are."""
+"""This module has the sources of a configuration: where they lie, and what they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The speed of a measurement's solves, in the three measures that papers report."""
+"""This module has the speed of a measurement's solves, in the three measures that papers report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ..ground.solve_report import SolveReport
 
 @dataclass(frozen=True)
 class Speed:
-    """The speed of all solves together: their work over their time. None: a solve does not state its work.
+    """This is the speed of all solves together: their work over their time. None: a solve does not state its
+    work.
 
     Attributes
     ----------
@@ -55,14 +56,14 @@ class Speed:
 
 
 def speed_in_json(reports: list[SolveReport]) -> dict[str, float | None]:
-    """The fields of :class:`Speed` by name."""
+    """Return the fields of :class:`Speed` by name."""
     speed = Speed.of(reports)
     names = list(Speed.__dataclass_fields__)
     return dict.fromkeys(names) if speed is None else asdict(speed)
 
 
 def speed_columns(reports: list[SolveReport]) -> dict[str, list[float]]:
-    """Name -> a number for each solve, by the names of :class:`Speed`; what one of them lacks is left out."""
+    """Return a number for each solve, by the names of :class:`Speed`; what one of them lacks is left out."""
     columns: dict[str, list[float | None]] = {
         "conventional_gflops": [r.conventional_gflops for r in reports],
         "intensity": [r.intensity for r in reports],

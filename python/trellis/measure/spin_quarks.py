@@ -1,4 +1,5 @@
-"""Quarks with spin of a measurement: their propagators from a source, and all that is contracted."""
+"""This module has the quarks with spin of a measurement: their propagators from a source, and all that is
+contracted."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ from .stored_propagators import ConfigurationPropagators
 
 
 class SpinQuarks:
-    """The quarks with spin of one configuration: up, down where it is solved for apart, strange. Collective.
+    """These are the quarks with spin of one configuration: up, down where it is solved for apart, strange.
+
+    Collective.
 
     Parameters
     ----------
@@ -165,7 +168,7 @@ class SpinQuarks:
             for flavour in light
         }
         if not run.three_point.has_conserved:
-            S.fields = None  # Ls propagators, for the conserved currents alone
+            S.fields = None  # they are Ls propagators, for the conserved currents alone
         reports = [F.report for of in currents.values() for F in of.values() if F.report is not None]
         table = self._midpoint(S)
         sinks, smearing = quarks, None
@@ -206,7 +209,7 @@ class SpinQuarks:
     def _contract(
         self, S: Propagator, down: Propagator | None, strange: Propagator | None
     ) -> dict[str, NDArray[np.complex128]]:
-        """Name -> [momentum, time]; without a down quark of its own S is both."""
+        """Return [momentum, time] by name; without a down quark of its own S is both."""
         result: dict[str, NDArray[np.complex128]] = {}
         flavours = {False: S, True: strange}
         for of_quark, of_antiquark in itertools.product(flavours, repeat=2):
@@ -232,7 +235,8 @@ class SpinQuarks:
         return result
 
     def _midpoint(self, S: Propagator) -> dict[str, NDArray[np.complex128]]:
-        """Domain wall: the numerator of m_res (its denominator is the pion of point sinks), zero momentum."""
+        """Return for domain walls the numerator of m_res (its denominator is the pion of point sinks), zero
+        momentum."""
         if S.midpoint is None:
             return {}
         norms = {"midpoint": propagator_norm(S.midpoint), "midpoint_pion": propagator_norm(S)}

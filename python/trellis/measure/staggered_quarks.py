@@ -27,13 +27,13 @@ from .stored_staggered_propagators import StoredStaggeredPropagators
 
 #: Names of condensates begin with it.
 CONDENSATE = "condensate"
-#: Noise vectors that are solved for together.
+#: So many noise vectors are solved for together.
 VECTORS_AT_A_TIME = 12
 
 
 @dataclass(frozen=True)
 class StaggeredMeson:
-    """A dataset of local mesons: its name, the channel, and the masses of quark and antiquark."""
+    """This is a dataset of local mesons: its name, the channel, and the masses of quark and antiquark."""
 
     name: str
     channel: StaggeredChannel
@@ -181,7 +181,7 @@ class StaggeredQuarks:
         """Return the condensates of some noise vectors, [mass, vector], and the report of their solve."""
         key: dict[str, Any] = {"vectors": vectors, "seed": table.noise_seed, "first": first}
         key |= {"configuration": self._configuration.number, "noise": table.noise}
-        if len(self._quark.masses) == 1:  # by any solver
+        if len(self._quark.masses) == 1:  # any solver serves one mass
             one = self._operator.observables(n_f=1, solver=self._solver, **key)
             return one.condensate[np.newaxis], one.report
         found = self._operator.condensates(masses=self._quark.masses, solver=self._solver, **key)

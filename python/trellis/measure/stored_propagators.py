@@ -1,4 +1,5 @@
-"""This module has propagators of a measurement in files: stored, and taken from files instead of solved for.
+"""This module has propagators of a measurement in files: they are stored, and taken from files instead of
+solved for.
 
 ``propagator.NNNNNN.I.h5`` (or ``.lime``) is that of the up quark from source I of configuration NNNNNN. Each
 says what it is (:mod:`propagator_records`); one that is not what a run needs ends the run.
@@ -33,7 +34,7 @@ from .inputs import Content
 from .propagator_records import PropagatorRecord, expected_record
 
 _SUFFIXES = {"hdf5": ".h5", "lime": ".lime"}
-#: The report in the record that is expected of a file; it is not compared.
+#: The record that is expected of a file has this report; it is not compared.
 _NO_REPORT = SolveReport("", 0, (), True, "", 0.0, 0.0, 0.0)
 
 
@@ -44,7 +45,8 @@ def propagator_file(folder: Path, flavour: str, number: int, index: int, format:
 
 
 def has_propagators(folder: Path, run: MeasureRun, number: int) -> bool:
-    """Return True if a run that was interrupted left propagators of this configuration. On one rank."""
+    """Return True if a run that was interrupted left propagators of this configuration. One rank calls
+    this."""
     if not run.output.propagators:
         return False
     suffix = _SUFFIXES[run.output.propagator_format]
@@ -52,7 +54,7 @@ def has_propagators(folder: Path, run: MeasureRun, number: int) -> bool:
 
 
 class StoredPropagators(ABC):
-    """Base class of what stores the propagators of one configuration and takes them from files.
+    """This is the base class of what stores the propagators of one configuration and takes them from files.
 
     Parameters
     ----------
@@ -81,9 +83,9 @@ class StoredPropagators(ABC):
     ) -> None:
         self._run, self._text, self._number, self._folder = run, text, number, folder
         self._U, self._content, self._warn = U, Content.of(U), warn
-        # of 32 bits the numbers are not those that a run has which is not interrupted
+        # Propagators of 32 bits do not have the numbers of a run which is not interrupted.
         self._takes_own = resume and run.output.propagators and run.output.propagator_bits == 64
-        self.stored = 0  #: files that were written, of the source in hand
+        self.stored = 0  #: so many files were written of the source in hand
 
     def _own_file(self, flavour: str, index: int) -> Path:
         format = self._run.output.propagator_format
@@ -214,7 +216,7 @@ class StoredPropagators(ABC):
         require_own: Callable[[Any], None],
         way: str,
     ) -> Any:
-        """The numbers, with what the record says of them. Collective."""
+        """Return the propagator from its numbers, with what the record says of them. Collective."""
         S = self._read(path, source, way)
         try:
             require_own(S)
@@ -243,7 +245,7 @@ class StoredPropagators(ABC):
                 S = self._read_numbers(path, source)
             except FileError as error:
                 raise type(error)(f"{_named(error, path)}; {way}") from error
-        # of one format rank 0 alone is warned; what Python's own library warns of is no matter of the file
+        # Rank 0 alone is warned of one format; what Python's own library warns of is no matter of the file.
         notes = on_root(lambda: [str(w.message) for w in caught if w.category is UserWarning])
         if notes:
             raise ChecksumError(f"{_named(notes[0], path)}: expected it, as trellis measure writes it; {way}")
@@ -252,7 +254,7 @@ class StoredPropagators(ABC):
         return S
 
     def _save(self, S: Any, path: Path, record: PropagatorRecord) -> None:
-        """Midpoints of LIME files first: who finds a propagator finds its midpoint. Collective."""
+        """Save midpoints of LIME files first: who finds a propagator finds its midpoint. Collective."""
         output = self._run.output
         if not output.propagators:
             return
@@ -270,7 +272,8 @@ class StoredPropagators(ABC):
 
 
 class ConfigurationPropagators(StoredPropagators):
-    """The propagators of quarks with spin: they are read if they are stored, and else solved for."""
+    """These are the propagators of quarks with spin: they are read if they are stored, and else solved
+    for."""
 
     def get(
         self,
@@ -320,7 +323,7 @@ class ConfigurationPropagators(StoredPropagators):
     def _complete(
         self, S: Propagator, path: Path, record: PropagatorRecord, source: Source, way: str
     ) -> None:
-        """The midpoint of domain walls and the axial current."""
+        """Add the midpoint of domain walls and the axial current."""
         fermion = self._run.fermion
         if fermion is not None and fermion.has_midpoint:
             S.midpoint = S.midpoint or self._midpoint(path, record, source, way)
@@ -352,6 +355,6 @@ def _require_lattice(path: Path, extents: tuple[int, ...]) -> None:
 
 
 def _named(error: object, path: Path) -> str:
-    """A message that names the file."""
+    """Return a message that names the file."""
     said = str(error)
     return said if str(path) in said else f"{path}: {said}"

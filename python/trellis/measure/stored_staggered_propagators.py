@@ -1,4 +1,5 @@
-"""Staggered propagators of a measurement in files, one for each mass: stored, and taken instead of solves."""
+"""This module has staggered propagators of a measurement in files, one for each mass: they are stored, and
+taken instead of solves."""
 
 from __future__ import annotations
 
@@ -57,5 +58,5 @@ class StoredStaggeredPropagators(StoredPropagators):
     def _complete(
         self, S: StaggeredPropagator, path: Path, record: PropagatorRecord, source: Source, way: str
     ) -> None:
-        """The record says that the source is this one."""
+        """Add the source: the record says that it is this one."""
         S.source = source

@@ -292,7 +292,7 @@ def line_of(text: str, location: Sequence[str | int]) -> int | None:
     is a key of the second [[fermions]]; an entry inside a value has the line of the value's key.
     """
     wanted = tuple(location)
-    last: dict[tuple[str | int, ...], int] = {}  # name of a list of tables -> number of the latest one
+    last: dict[tuple[str | int, ...], int] = {}  # a list of tables has the number of its latest one
     table: tuple[str | int, ...] = ()
     table_line = None
     for number, line in enumerate(text.splitlines(), start=1):
