@@ -1,4 +1,5 @@
-"""A generation from Python: what `trellis generate` does, without a line of output."""
+"""This module makes a generation from Python: it does what `trellis generate` does, without a line of
+output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Trajectories between links whose spectra lie within the intervals of the rational functions."""
+"""This module makes trajectories between links whose spectra lie within the intervals of the rational
+functions."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _MOST_REPEATS = 5
 
 
 class CoveredTrajectories:
-    """The monomials and the integrator of a run, which are made anew where a spectrum leaves its interval.
+    """It has the monomials and the integrator of a run, which are made anew where a spectrum leaves its
+    interval.
 
     Beyond an interval, H is not what the accept step takes it for: where the proposed links leave one, it is
     widened and the trajectory repeated. Without accept step the wider one holds for the next trajectory.
@@ -111,7 +113,7 @@ class CoveredTrajectories:
             self._spectrum_seconds += time.perf_counter() - begin
             return not (tests and wider)
 
-        other_seconds = self._spectrum_seconds  # of the look at the first links
+        other_seconds = self._spectrum_seconds  # the look at the first links took these seconds
         for _ in range(_MOST_REPEATS):
             record = self.hmc.trajectory(U, number, test=tests, is_covered=is_covered)
             if record["is_valid"]:

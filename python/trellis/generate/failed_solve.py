@@ -1,4 +1,5 @@
-"""The files that `trellis generate` keeps of a failed solve: the links, and all that repeating it needs."""
+"""This module has the files that `trellis generate` keeps of a failed solve: the links, and all that
+repeating it needs."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def keeping_failed_solves(
 
 
 def _kept(folder: Path, number: int, U: GaugeField, V: GaugeField, record: dict[str, Any]) -> str:
-    """Write the files, then remove those of other trajectories; a sentence about it, whatever happens."""
+    """Write the files, then remove those of other trajectories; return a sentence about it, whatever
+    happens."""
     name = f"failed_solve.{number:06d}"
     works: dict[str, Callable[[], object]] = {f"{name}.ildg": lambda: V.write(folder / f"{name}.ildg")}
     if V is not U:

@@ -1,4 +1,4 @@
-"""An estimate of the memory that gauge generation takes at its peak, for each rank.
+"""This module estimates the memory that gauge generation takes at its peak, for each rank.
 
 The sizes of a run's parts are fitted to measured peaks, which tests/python/generate/test_hmc_memory.py lists.
 An estimate is at least the peak, and at most one and a half times the peak. The margin is needed because a
@@ -20,21 +20,22 @@ from ..run_files.sea import SeaQuark
 from ..runs.multigrid_memory import MultigridBytes
 from ..runs.setup import gauge_field_bytes
 
-#: Interpreter, libraries and tables, without and with quarks (mpmath).
+#: Interpreter, libraries and tables take this, without and with quarks (mpmath).
 _PROCESS, _PROCESS_WITH_QUARKS = 78 << 20, 88 << 20
 #: The numbers below count gauge fields. The heat bath keeps the links from before an update, too.
 _HEATBATH = 4.2
-#: Links, momenta, forces, staples, copies while files are written.
+#: Links, momenta, forces, staples, and copies while files are written take this.
 _QUENCHED = 15.0
-#: Likewise with the link derivative and the vectors of a solve.
+#: With the link derivative and the vectors of a solve they take this.
 _WITH_QUARKS = 20.5
 #: Stout smearing needs this for the chain rule, and for each step.
 _STOUT, _STOUT_STEP = 3.0, 3.0
-#: Copies in float of the gauge force, and of each stout step.
+#: Copies in float of the gauge force, and of each stout step, take this.
 _FLOAT, _FLOAT_STEP = 1.0, 2.0
-#: Fat, reunitarised and long links with their derivatives, and more for each further Naik epsilon.
+#: Fat, reunitarised and long links with their derivatives take this, and each further Naik epsilon so much
+#: more.
 _HISQ, _HISQ_EPSILON = 26.0, 9.0
-#: Links of the hops, and with a clover term that, its inverse and their derivative.
+#: Links of the hops take this, and with a clover term that, its inverse and their derivative.
 _WILSON, _CLOVER = 10.5, 24.0
 #: A rational function of the Wilson operator takes this, and a Hasenbusch ratio that.
 _ONE_WILSON, _RATIO = 3.5, 0.2
@@ -45,7 +46,7 @@ _MULTIGRIDS, _SETUP_WITH_FREED_BLOCKS = 2.0, 1.6
 
 @dataclass(frozen=True)
 class _Vectors:
-    """The numbers of vectors that quarks with spin, or without it, take.
+    """These are the numbers of vectors that quarks with spin, or without it, take.
 
     Attributes
     ----------
@@ -65,9 +66,10 @@ _SPINORS = _Vectors(kept=1.6, in_solve=1.0, measured=5.0)
 _COLOUR_VECTORS = _Vectors(kept=3.1, in_solve=1.6, measured=3.2)
 #: Smeared links and operators of one measured flavour take this; trajectories with HISQ have room for them.
 _MEASURED_LINKS = 6.2
-#: What a process holds beside or instead: it keeps freed blocks of up to 32 MiB, larger ones go back at once.
+#: A process holds this beside or instead: it keeps freed blocks of up to 32 MiB, larger ones go back at once.
 _MARGIN, _LARGE, _MARGIN_OF_LARGE = 1.13, 32 << 20, 0.9
-#: Upper ends of spectra, and lower ones where the mass is no bound, before they are measured.
+#: Upper ends of spectra, and lower ones where the mass is no bound, are taken to be these before they are
+#: measured.
 _HIGH, _LOW = 6.0, 1e-4
 
 

@@ -1,4 +1,4 @@
-"""The results of a generation: what `trellis generate --json` prints."""
+"""This module has the results of a generation, which `trellis generate --json` prints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationResult:
-    """The part of an outcome that calls of :func:`trellis.generate.run` of both kinds have.
+    """This is the part of an outcome that calls of :func:`trellis.generate.run` of both kinds have.
 
     Attributes
     ----------
@@ -54,7 +54,8 @@ class GenerationResult:
 
 @dataclass(frozen=True, kw_only=True)
 class HeatBathResult(GenerationResult):
-    """Outcome of one call of :func:`trellis.generate.run` with a heat bath; the same on all ranks.
+    """This is the outcome of one call of :func:`trellis.generate.run` with a heat bath; it is the same on all
+    ranks.
 
     Attributes
     ----------
@@ -82,7 +83,8 @@ class HeatBathResult(GenerationResult):
 
 @dataclass(frozen=True, kw_only=True)
 class TrajectoriesResult(GenerationResult):
-    """Outcome of one call of :func:`trellis.generate.run` with trajectories; the same on all ranks.
+    """This is the outcome of one call of :func:`trellis.generate.run` with trajectories; it is the same on
+    all ranks.
 
     Attributes
     ----------
@@ -146,7 +148,7 @@ class LevelProposal:
 
 @dataclass(frozen=True)
 class StepProposal:
-    """Outcome of :func:`trellis.generate.propose_steps`; the same on all ranks.
+    """This is the outcome of :func:`trellis.generate.propose_steps`; it is the same on all ranks.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""trellis generate --tune: steps of the integrator for a wished acceptance, from a short scan.
+"""This module does `trellis generate --tune`: it proposes steps of the integrator for a wished acceptance,
+from a short scan.
 
 Trajectories from one field, with the same momenta and pseudofermions, are integrated with the steps of the
 run file and again with those of one level doubled, which makes all levels inside it finer too. The difference
@@ -34,7 +35,7 @@ def acceptance_of(deviation: float) -> float:
 
 
 def deviation_for(acceptance: float) -> float:
-    """The standard deviation of dH at which this share is accepted."""
+    """Return the standard deviation of dH at which this share is accepted."""
     low, high = 0.0, 40.0
     for _ in range(100):
         middle = 0.5 * (low + high)
@@ -43,7 +44,8 @@ def deviation_for(acceptance: float) -> float:
 
 
 def whole_steps(steps: Sequence[int], factors: Sequence[float]) -> list[int]:
-    """Steps of each level, outermost first, with which a trajectory has at least `factors` times as many.
+    """Return the steps of each level, outermost first, with which a trajectory has at least `factors` times
+    as many.
 
     The steps of an inner level count for each drift of the level before, which became shorter or longer.
     """

@@ -1,4 +1,5 @@
-"""trellis generate by heat bath: sweeps, checkpoints, the stream, and a stop between two."""
+"""This module does `trellis generate` by heat bath: sweeps, checkpoints, the stream, and a stop between
+two."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def generate_sweeps(
 
 
 class _Generation:
-    """One run: the links, the number of the sweep, and the folder."""
+    """This is one run: the links, the number of the sweep, and the folder."""
 
     def __init__(self, run: GenerateRun, text: str, output: StepReporter, stop: StopRequest) -> None:
         self.run, self.text, self.output, self.stop = run, text, output, stop
@@ -115,7 +116,7 @@ class _Generation:
         return self._summary(U, first, time.perf_counter() - start, stopped=stopped)
 
     def _state(self, resume: bool) -> GaugeField:
-        """The links to go on with."""
+        """Return the links to go on with."""
         run, found = self.run, None
         if resume:
             found = load_last_state(self.folder, run.machine.grid, self.output.warning, self.output.notice)

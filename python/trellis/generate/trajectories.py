@@ -1,4 +1,5 @@
-"""trellis generate with [molecular_dynamics]: trajectories, states, the stream, and a stop between two."""
+"""This module does `trellis generate` with [molecular_dynamics]: trajectories, states, the stream, and a stop
+between two."""
 
 from __future__ import annotations
 
@@ -45,9 +46,9 @@ from .step_proposal import scan_steps
 from .trajectory_report import Part, describe_parts, describe_trajectory
 from .trajectory_warnings import TrajectoryWarnings, warn_of_parameters
 
-#: Gauge fields that a trajectory goes through again and again: which memory is its roof.
+#: A trajectory goes through so many gauge fields again and again: they say which memory is its roof.
 _FIELDS = 6
-#: Trajectories of each kind in a proposal of steps.
+#: A proposal of steps has so many trajectories of each kind.
 _PROPOSAL_SAMPLES = 6
 
 
@@ -89,19 +90,19 @@ def propose_steps_of(run: HmcRun, text: str, output: StepReporter, *, acceptance
 
 
 class _Chain:
-    """One run: the links, the number of the trajectory, and the folder."""
+    """This is one run: the links, the number of the trajectory, and the folder."""
 
     def __init__(self, run: HmcRun, text: str, output: StepReporter) -> None:
         self.run, self.text, self.output = run, text, output
         self.folder = Path(run.output.directory)
         self.stream = Stream(self.folder / "stream.h5")
-        #: The last trajectory so far, that of the last state, and the one at which this call ends.
+        #: These are the last trajectory so far, that of the last state, and the one at which this call ends.
         self.number = self.saved = self.last = 0
         self.resumed_from: int | None = None
         self.parts: dict[str, Part] = {}
         set_threads(run.machine, output)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
-        #: The keys that changed since trajectory 1, with their values before and the trajectory.
+        #: These are the keys that changed since trajectory 1, with their values before and the trajectory.
         self.changes: list[dict[str, Any]] = []
         self.evolution = CoveredTrajectories(run, output)
         self.warnings = TrajectoryWarnings(run, output)
@@ -170,7 +171,7 @@ class _Chain:
             )
 
     def last_or_start(self, *, only_read: bool = False) -> GaugeField:
-        """The links to go on with: the last sound state in the folder, or the start.
+        """Return the links to go on with: the last sound state in the folder, or the start.
 
         Parameters
         ----------
@@ -312,7 +313,7 @@ class _Chain:
         def mean(name: str, at: list[int]) -> float | None:
             return float(np.mean([values[name][k] for k in at])) if at else None
 
-        # without the test, of all that were made: what it would have accepted
+        # Without the test, the acceptance is that of all that were made: what it would have accepted.
         acceptance = mean("accepted", tested)
         if not tested and new:
             acceptance = float(np.mean([min(1.0, values["exp_minus_dH"][k].real) for k in new]))

@@ -1,4 +1,5 @@
-"""The report of a chain: a line for each trajectory, and the share of time of each kind of work."""
+"""This module has the report of a chain: a line for each trajectory, and the share of time of each kind of
+work."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 from ..evolve.ensemble import Stream
 from ..ground.machine import roof_gflops
 
-#: The explanation of the roof, and of a share above one.
+#: This explains the roof, and a share above one.
 ABOVE_THE_ROOF = (
     "roof: what the peak in the precision of the part's fields and reads of as many bytes as the run's "
     "fields allow; above 100 %: float inside a solve, or fields that stay in a nearer cache"
@@ -31,7 +32,7 @@ def describe_trajectory(number: int, record: dict[str, Any], stream: Stream, sec
 
 
 def largest_change(record: dict[str, Any]) -> str:
-    """The action that changes most along a trajectory, and how much the kinetic energy does.
+    """Return the action that changes most along a trajectory, and how much the kinetic energy does.
 
     In a large dH each of them may be far larger than what is left of their sum.
     """
@@ -46,7 +47,8 @@ def largest_change(record: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """A kind of work: seconds taken, flops and bytes of all ranks, and the least seconds it could take."""
+    """This is a kind of work: seconds taken, flops and bytes of all ranks, and the least seconds it could
+    take."""
 
     seconds: float = 0.0
     flops: float = 0.0
@@ -74,7 +76,8 @@ class Part:
         return Part(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     def rates(self) -> dict[str, float]:
-        """gflops, gbytes_per_second (10^9 a second) and fraction_of_roof; empty where no time was taken."""
+        """Return gflops, gbytes_per_second (10^9 a second) and fraction_of_roof; it is empty where no time
+        was taken."""
         if self.seconds <= 0:
             return {}
         return {
@@ -85,7 +88,7 @@ class Part:
 
 
 def describe_parts(parts: dict[str, Part], seconds: float, made: int) -> list[str]:
-    """A table: seconds a trajectory, share, GF/s, GB/s, and the share of what memory and peak allow.
+    """Return a table: seconds a trajectory, share, GF/s, GB/s, and the share of what memory and peak allow.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Warnings of a chain of trajectories: parameters that are seldom meant, large dH, and guarded forces."""
+"""This module has the warnings of a chain of trajectories: parameters that are seldom meant, large dH, and
+guarded forces."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def warn_of_parameters(run: HmcRun, output: Reporter) -> None:
 
 
 class TrajectoryWarnings:
-    """Warnings about the trajectories of one call, each of which is given once or counted.
+    """These are the warnings about the trajectories of one call, each of which is given once or counted.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class TrajectoryWarnings:
         self.run, self.output = run, output
         self.guarded_links = self.guarded_trajectories = 0
         self.fallbacks: dict[str, int] = {}
-        #: dH of the thermalising trajectories, and how many large ones are the last.
+        #: These are dH of the thermalising trajectories, and how many large ones are the last.
         self._thermalising: list[float] = []
         self._violations_in_a_row = 0
         self._has_warned_early = False
@@ -84,7 +85,8 @@ class TrajectoryWarnings:
                 self.fallbacks[name] = self.fallbacks.get(name, 0) + found
 
     def _warn_of_violation(self, record: dict[str, Any], number: int) -> None:
-        """Late in the thermalisation and after it of each, before of those that do not end by themselves."""
+        """Warn, late in the thermalisation and after it, of each, and before that of those that do not end by
+        themselves."""
         thermalisation = self.run.trajectories.thermalisation
         is_large = record["dH"] > _LARGE_VIOLATION
         self._violations_in_a_row = self._violations_in_a_row + 1 if is_large else 0

@@ -1,4 +1,5 @@
-"""A spin glass from Python: what `trellis glass` does, without a line of output."""
+"""This module simulates a spin glass from Python: it does what `trellis glass` does, without a line of
+output."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def run(
 
 
 class _Simulation:
-    """One run: spins, tables, the number of the step, and the folder."""
+    """This is one run: spins, tables, the number of the step, and the folder."""
 
     def __init__(self, run: GlassRun, text: str, output: StepReporter, stop: StopRequest) -> None:
         self.run, self.text, self.output, self.stop = run, text, output, stop

@@ -1,4 +1,4 @@
-"""The files of a run: glass.h5 with the observables, and the last two checkpoints.
+"""This module has the files of a run: glass.h5 with the observables, and the last two checkpoints.
 
 Both have the same tables; a checkpoint has the spins besides. Random numbers have no state (they are keyed by
 seed, step and site), so that the spins, the tables and the number of the step are all that a run needs to
@@ -30,7 +30,7 @@ _INTEGERS = ("proposed", "accepted", "walker", "heading", "round_trips")
 
 
 def checkpoints(folder: Path) -> list[tuple[int, Path]]:
-    """Return the numbers and paths of the checkpoints, ascending. Not collective."""
+    """Return the numbers and paths of the checkpoints, ascending. This is not collective."""
     if not folder.is_dir():
         return []
     matches = ((_CHECKPOINT.match(path.name), path) for path in folder.iterdir())
@@ -107,8 +107,9 @@ def load_last_checkpoint(
     core: Any,
     warn: Callable[[str], None],
 ) -> int | None:
-    """Fill spins and tables from the newest sound checkpoint, and return its step; None without any. "
-    "Collective.
+    """Fill spins and tables from the newest sound checkpoint, and return its step; None without any.
+
+    Collective.
 
     Damaged ones are skipped with a warning.
 

@@ -1,4 +1,5 @@
-"""Observables of every sample and temperature, from exact sums over sites; means in logarithmic bins of time.
+"""This module has the observables of every sample and temperature, from exact sums over sites; means are in
+logarithmic bins of time.
 
 Bin b has the measurements after steps 2^b to 2^(b+1) - 1: the last full one is the second half of the run,
 and a run is long enough where the last bins agree.
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: The names, in their order; each is a number of every sample and temperature.
+#: These are the names, in their order; each is a number of every sample and temperature.
 NAMES = (
     "energy",  # a site, mean of the replicas
     "energy_squared",  # mean of the replicas
@@ -52,8 +53,8 @@ def measure(core: Any, extents: tuple[int, ...], temperatures: int, replicas: in
     found = dict.fromkeys(NAMES, np.zeros((extents[3], temperatures)))
 
     def mean(values: NDArray[np.float64], groups: int) -> NDArray[np.float64]:
-        """Return the mean over the replicas, or their pairs: [sample][group x temperature] -> "
-        "[sample][temperature]."""
+        """Return the mean over the replicas, or their pairs: [sample][group x temperature] ->
+        [sample][temperature]."""
         return values.reshape(extents[3], groups, temperatures).mean(axis=1)
 
     energy = core.sums("energy", slots)[:, :, 0] / sites
@@ -95,7 +96,7 @@ def _at_k(sums: NDArray[np.float64], directions: list[int]) -> NDArray[np.float6
 
 
 class LogarithmicBins:
-    """Sums of observables in bins of time that double in length.
+    """These are sums of observables in bins of time that double in length.
 
     Attributes
     ----------

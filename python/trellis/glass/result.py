@@ -1,4 +1,4 @@
-"""The result of a run: what `trellis glass --json` prints."""
+"""This module has the result of a run, which `trellis glass --json` prints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class GlassResult:
-    """Outcome of one call of :func:`trellis.glass.run`; the same on all ranks.
+    """This is the outcome of one call of :func:`trellis.glass.run`; it is the same on all ranks.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""Parallel tempering's book-keeping: exchanges that were proposed and accepted, and round trips."""
+"""This module has the book-keeping of parallel tempering: exchanges that were proposed and accepted, and
+round trips."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 
 
 class Walkers:
-    """The temperatures that each set of spins has been at.
+    """These are the temperatures that each set of spins has been at.
 
     Attributes
     ----------
@@ -43,8 +44,8 @@ class Walkers:
         self._note_ends()
 
     def acceptance(self) -> list[float | None]:
-        """Return the share of accepted exchanges of each pair of temperatures; None where none was "
-        "proposed."""
+        """Return the share of accepted exchanges of each pair of temperatures; None where none was
+        proposed."""
         return [int(a) / int(p) if p else None for a, p in zip(self.accepted, self.proposed, strict=True)]
 
     def _note_ends(self) -> None:

@@ -121,9 +121,9 @@ class PreconditionerTable(MethodTable):
         return self.even_odd != "none" or (inside is not None and inside.has_even_odd)
 
 
-#: In these words of its keys [solver] of type multigrid works inside: there is no other way.
+#: [solver] of type multigrid works inside as these words of its keys say: there is no other way.
 _OF_MULTIGRID: dict[str, Any] = {"even_odd": "none", "inner_precision": "float"}
-#: BiCGStab in [solver] of type auto works inside in these words.
+#: BiCGStab in [solver] of type auto works inside as these say.
 _OF_AUTO: dict[str, Any] = {"even_odd": "symmetric", "inner_precision": "half"}
 
 

@@ -1,4 +1,4 @@
-"""The keys that a run may change when it goes on: those that leave the distribution alone.
+"""This module has the keys that a run may change when it goes on: those that leave the distribution alone.
 
 Keys are compared one by one, under the names that messages about run files use ("integrator.0.steps").
 """
@@ -12,7 +12,7 @@ from typing import Any
 from ..ground.errors import BadArgument
 from ..run_files import HmcRun
 
-#: Keys that leave the distribution alone: an accepted trajectory is as good with any of these.
+#: These keys leave the distribution alone: an accepted trajectory is as good with any of these.
 _FREE = re.compile(
     r"integrator\..*"
     r"|molecular_dynamics\..*"
@@ -25,7 +25,7 @@ _FREE = re.compile(
 )
 #: States of earlier versions lack these keys, which had their defaults there.
 _NEW = re.compile(r"hisq\..*|fermions\.\d+\.(solver|multigrid)(\..*)?")
-#: What a key that is not there has, in messages and records.
+#: A key that is not there has this value, in messages and records.
 _ABSENT = None
 
 
@@ -64,7 +64,7 @@ def changes(record: Mapping[str, Any], run: HmcRun, name: str) -> list[dict[str,
         Some of the keys decide the distribution; the message names these, and no others.
     """
     before = {**record["physics"], **record.get("course", course_of(run))}
-    # what earlier versions did not have is not different where it has its default
+    # A key that earlier versions did not have is not different where it has its default.
     given = _flat(run.model_dump(by_alias=True, exclude_defaults=True)).keys() | _flat(before).keys()
     found = differing_keys(before, {**physics_of(run), **course_of(run)})
     found = [
@@ -134,7 +134,7 @@ def _flat(content: Mapping[str, Any], path: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in content.items():
         key = f"{path}{name}"
-        if key == "thermalisation":  # where states of every version have it
+        if key == "thermalisation":  # states of every version have it there
             key = "trajectories.thermalisation"
         if isinstance(value, Mapping):
             found |= _flat(value, f"{key}.")

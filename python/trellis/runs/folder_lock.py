@@ -1,4 +1,5 @@
-"""One run at a time writes a file of a results folder: a lock that ends with its process, even by kill -9.
+"""This module lets one run at a time write a file of a results folder, by a lock that ends with its process,
+even by kill -9.
 
 ``NAME.lock`` in the folder is locked byte by byte (POSIX record locks, which the kernel drops): a byte stands
 for a configuration, so that runs of ``trellis measure`` with others (``--first``, ``--last``) share a folder.
@@ -22,20 +23,20 @@ from ..ground.errors import FileError
 from ..ground.parallel import on_root
 from ..ground.provenance import now
 
-#: The byte that is locked while the text is read and written, and that of number 0.
+#: These are the byte that is locked while the text is read and written, and that of number 0.
 _TEXT, _FIRST = 0, 1 << 32
 #: Numbers of configurations beyond share bytes.
 _LARGEST = 1 << 60
-#: Seconds for which the text may be locked: its holders need a fraction of one.
+#: The text may be locked for so many seconds: its holders need a fraction of one.
 _PATIENCE = 10.0
 _HELD = (errno.EACCES, errno.EAGAIN)
-#: What file systems without locks say.
-_ENOTSUPP = 524  #: of Linux itself, without a name for programs: Cray's DVS lets it through
+#: File systems without locks say one of these.
+_ENOTSUPP = 524  #: it is Linux's own, without a name for programs: Cray's DVS lets it through
 _NOT_THERE = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, _ENOTSUPP)
 
 
 class FolderLock:
-    """Held while it is entered, by rank 0; what it raises is raised on all ranks.
+    """It is held while it is entered, by rank 0; what it raises is raised on all ranks.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class FolderLock:
 
     def __exit__(self, *_: object) -> None:
         descriptor, self._descriptor = self._descriptor, None
-        if descriptor is None:  # another rank, or no locks
+        if descriptor is None:  # this is another rank, or there are no locks
             return
         try:
             with contextlib.suppress(OSError):  # a text that stays is that of nobody: it holds no lock
@@ -109,8 +110,8 @@ class FolderLock:
                 if not _try_lock(descriptor, _byte(number)):
                     raise FileError(self._who_writes(number, held))
             mine = set(self._bytes())
-            dead = [line for line in held if mine.intersection(_numbers_in(line))]  # killed: no lock was left
-            with contextlib.suppress(OSError):  # a full disk: the lock is held, and messages name nobody
+            dead = [line for line in held if mine.intersection(_numbers_in(line))]  # those were killed
+            with contextlib.suppress(OSError):  # the disk is full: the lock is held, and messages name nobody
                 _write_text(descriptor, [*(line for line in held if line not in dead), self._text()])
             fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, _TEXT)
         except BaseException:

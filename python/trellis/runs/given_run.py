@@ -1,4 +1,5 @@
-"""The run that a caller of `measure`, `generate` or `glass` gives: the path of a run file, or a model."""
+"""This module has the run that a caller of `measure`, `generate` or `glass` gives: the path of a run file, or
+a model."""
 
 from __future__ import annotations
 

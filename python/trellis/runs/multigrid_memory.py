@@ -1,4 +1,5 @@
-"""The memory of multigrid on a rank: kept for a configuration, at the peak of the set-up, in a cycle."""
+"""This module has the memory of multigrid on a rank: kept for a configuration, at the peak of the set-up, in
+a cycle."""
 
 from __future__ import annotations
 
@@ -12,30 +13,32 @@ from ..ground.errors import BadArgument
 from ..run_files.multigrid import MultigridTable
 from ..runs.setup import gauge_field_bytes
 
-#: A spinor in float, and one of a column of P in 16-bit numbers with a scale.
+#: A spinor in float has so many bytes, and so many has one of a column of P in 16-bit numbers with a scale.
 _SPINOR, _COLUMN = 24 * 4, 24 * 2 + 4
-#: Reals of a matrix of 2 n rows.
+#: A matrix of 2 n rows has so many reals, in units of n^2.
 _MATRIX_REALS = 8
-#: Operators in which cycles work, in float and 16 bits, with their links, in gauge fields in double.
+#: The operators in which cycles work, in float and 16 bits with their links, take so many gauge fields in
+#: double.
 _OPERATORS = 3
-#: Coarse matrices: the forward links, the diagonal and its inverse.
+#: The coarse matrices are these: the forward links, the diagonal and its inverse.
 _LINKS, _DIAGONALS = 4, 2
-#: Matrices a coarse site in the inverses of boxes of 2^4 coarse sites.
+#: The inverses of boxes of 2^4 coarse sites have so many matrices a coarse site.
 _BOXES = 4
-#: Test vectors in float while the prolongator is made: they, and its columns before they are rounded.
+#: Test vectors in float lie so often in memory while the prolongator is made: they, and its columns before
+#: they are rounded.
 _COPIES_IN_SETUP = 2
-#: Products of test vectors in an aggregate, in double: twice, and the sum for the diagonal.
+#: Products of test vectors in an aggregate lie in double: twice, and the sum for the diagonal.
 _PRODUCTS = 3
 #: A pass of the set-up takes so many columns at once.
 _SETUP_COLUMNS = 4
-#: Vectors of a trial of the present cycle: 24 steps of gcr, source and solution.
+#: A trial of the present cycle has so many vectors: 24 steps of gcr, source and solution.
 _TRIAL_FIELDS = 2 * 24 + 4
 #: A cycle has so many vectors, residual and correction in two orders of sites; its smoother has so many more.
 _CYCLE_FIELDS, _SMOOTHER_FIELDS = 4, 5
 #: A level between the finest and the coarsest has so many copies of its columns while it is set up
 #: (chiralities, their images, those of cycles for all of them), and so many fields in a cycle of GCR.
 _FIELDS_IN_COARSE_SETUP, _FIELDS_OF_K_CYCLE = 24, 20
-#: Coarse vectors of a cycle at most: those of gcr(100) lie on half of the sites.
+#: A cycle has at most so many coarse vectors: those of gcr(100) lie on half of the sites.
 _COARSE_FIELDS = 100 + 6
 
 
@@ -82,7 +85,7 @@ class MultigridBytes:
         cycle += _COARSE_FIELDS * coarse_sites * 4 * table.first_vectors * 4
         products = (2 * _PRODUCTS * coarse_sites * matrix) + (_LINKS + 1) * matrix * coarse_sites
         border = 3 * _ghosts(local, grid) * table.first_vectors * _SPINOR
-        build = vectors + border + products + matrices  # images of the vectors; matrices: those before
+        build = vectors + border + products + matrices  # vectors have images; old matrices stay
         improve = (cycle + 2 * sites * _SPINOR) * min(_SETUP_COLUMNS, table.first_vectors)
         trial = cycle + _TRIAL_FIELDS * sites * _SPINOR
         columns = table.first_vectors * sites * (_COLUMN if table.prolongator_storage == "half" else _SPINOR)

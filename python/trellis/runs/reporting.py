@@ -1,4 +1,4 @@
-"""Reports of a run while it works: what the applications say, and to whom."""
+"""This module has reports of a run while it works: what the applications say, and to whom."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def counted(count: int, noun: str) -> str:
 
 
 class Reporter(Protocol):
-    """Gets what a run has to say; the output of a command is one, and :class:`StepReporter` another."""
+    """It gets what a run has to say; the output of a command is one, and :class:`StepReporter` another."""
 
     def line(self, text: str) -> None:
         """Take a line for people."""
@@ -37,7 +37,7 @@ class Reporter(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a run, or one thing that it has to say.
+    """This is one step of a run, or one thing that it has to say.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Step:
 
 
 class StepReporter:
-    """Hands steps to a function on rank 0; other ranks say nothing.
+    """It hands steps to a function on rank 0; other ranks say nothing.
 
     An error of the function ends the run on all ranks: as a context this object asks for a stop, gets no
     further steps, and raises the error at the end, when the work is saved.
@@ -127,7 +127,7 @@ class StepReporter:
             return
         failure = broadcast(None if self._failure is None else _portable(self._failure))
         if self._failure is not None:
-            failure = self._failure  # with its traceback
+            failure = self._failure  # this one has its traceback
         assert failure is not None
         raise failure
 

@@ -1,4 +1,5 @@
-"""The first steps of commands with a run file: they validate it on rank 0, set threads and check memory."""
+"""This module has the first steps of commands with a run file: they validate it on rank 0, set threads and
+check memory."""
 
 from __future__ import annotations
 
@@ -35,12 +36,14 @@ Run = TypeVar("Run", bound=BaseModel)
 
 
 def load_run(path: Path, model: type[Run]) -> tuple[Run, str]:
-    """The run and the text of its file. Rank 0 reads and validates; all ranks raise what it found."""
+    """Return the run and the text of its file. Rank 0 reads and validates; all ranks raise what it found."""
     return on_root(lambda: load_run_file(path, model))
 
 
 def set_threads(machine: MachineTable, output: Reporter) -> None:
-    """Threads, halo exchange, places of ranks and the tuner of the run file, if it names them. Collective.
+    """Set threads, halo exchange, places of ranks and the tuner of the run file, if it names them.
+
+    Collective.
 
     Threads that outnumber the cores which a rank may use are warned about: they take turns, at several times
     the cost.
@@ -75,7 +78,9 @@ def set_threads(machine: MachineTable, output: Reporter) -> None:
 
 
 def set_rank_order(machine: MachineTable) -> None:
-    """Places of ranks on the grids of lattices made from now on, if the run file names them. Collective.
+    """Set the places of ranks on the grids of lattices made from now on, if the run file names them.
+
+    Collective.
 
     Raises
     ------
@@ -97,7 +102,7 @@ def set_rank_order(machine: MachineTable) -> None:
 def warn_of_large_rho(key: str, smearing: SmearingTable, output: Reporter) -> None:
     """Warn of stout weights with which smearing roughens the links.
 
-    Of a matrix, the smallest weight and the mean of a row count.
+    The smallest weight of a matrix and the mean of a row count.
 
     Parameters
     ----------
@@ -132,7 +137,7 @@ def make_output_folder(folder: Path, key: str = "output.directory") -> None:
         raise FileError(f"{key}: {error}") from None
     except ValueError as error:
         raise BadArgument(f"{key}: expected a folder's name, found {str(folder)!r}: {error}") from None
-    if not os.access(folder, os.W_OK | os.X_OK):  # said now, and not after the first configuration's solves
+    if not os.access(folder, os.W_OK | os.X_OK):  # the error comes now, and not after the first solves
         raise FileError(f"{key}: {folder}: expected a folder that can be written to")
 
 
@@ -154,7 +159,7 @@ def require_memory(bytes: float, what: str, machine: MachineTable, output: Repor
 
 
 def require_naik_fits(geometry: Geometry) -> None:
-    """The hops of HISQ over three sites reach one neighbour, and no further.
+    """Require that the hops of HISQ over three sites reach one neighbour, and no further.
 
     Raises
     ------
@@ -177,7 +182,7 @@ def require_naik_fits(geometry: Geometry) -> None:
 
 
 def require_blocks_fit(flavour: str, block: Sequence[int], geometry: Geometry) -> None:
-    """Each rank has whole blocks of multigrid.
+    """Require that each rank has whole blocks of multigrid.
 
     Raises
     ------
@@ -210,7 +215,7 @@ def _is_too_short(extents: tuple[int, ...], grid: tuple[int, ...]) -> bool:
 
 
 def _grids(extents: tuple[int, ...], ranks: int) -> list[tuple[int, ...]]:
-    """Legal process grids of so many ranks whose split directions are long enough."""
+    """Return the legal process grids of so many ranks whose split directions are long enough."""
     grids = map(tuple, load().legal_process_grids(extents, ranks))
     return [grid for grid in grids if not _is_too_short(extents, grid)]
 
@@ -222,7 +227,7 @@ SMALLEST_VIOLATION = 1e-10
 def start_field(
     start: StartTable, geometry: Geometry, seed: int, machine: MachineTable, output: Reporter
 ) -> GaugeField:
-    """The links before the first sweep or trajectory, as [start] says. Collective.
+    """Return the links before the first sweep or trajectory, as [start] says. Collective.
 
     Links that a file of 32 bits has rounded are brought back to SU(3), in which a chain lives.
     What a file has no checksum for is warned about.
@@ -243,7 +248,7 @@ def start_field(
 
 
 def _start_of_file(file: str, geometry: Geometry, machine: MachineTable, output: Reporter) -> GaugeField:
-    """The links of a file, as :func:`start_field` takes them. Collective."""
+    """Return the links of a file, as :func:`start_field` takes them. Collective."""
     try:
         U = read_with_report(file, grid=machine.grid, lattice=geometry.extents)
     except FileError as error:

@@ -1,4 +1,4 @@
-"""The steps of a run as a bar, for `progress=True`."""
+"""This module shows the steps of a run as a bar, for `progress=True`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from ..ground.progress_display import displaying
 from .reporting import Step
 
-#: Numbers of a step that are shown, the first that it has.
+#: These numbers of a step are shown: the first that it has.
 _SHOWN = {"plaquette": "plaquette {:.6f}", "dH": "dH {:+.3f}", "relative_residual": "residual {:.1e}"}
-#: Words in front of the bar, for steps that are counted.
+#: These words stand in front of the bar, for steps that are counted.
 _COUNTED = {"propagators": "propagators", "sweep": "sweeps", "trajectory": "trajectories"}
 
 

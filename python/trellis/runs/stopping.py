@@ -1,4 +1,5 @@
-"""Ctrl-C, SIGTERM, SIGUSR1, SIGHUP and a closed pipe as a wish: the work in hand is finished and saved."""
+"""This module takes Ctrl-C, SIGTERM, SIGUSR1, SIGHUP and a closed pipe as a wish: the work in hand is
+finished and saved."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from typing import Any
 from ..ground.compiled_core import load
 from .streams import outliving_readers
 
-#: Exit status of a run that was asked to stop before its end: what it has is saved, and --resume goes on.
+#: A run that was asked to stop before its end has this exit status: what it has is saved, and --resume goes
+#: on.
 STOPPED = 3
 
 
@@ -23,7 +25,7 @@ def exit_status(is_stopped: bool) -> int:
 
 
 class Stopped(BaseException):
-    """Work was given up between two steps because a stop was asked for; not an error."""
+    """It says that work was given up between two steps because a stop was asked for; it is not an error."""
 
 
 class StopRequest:
@@ -58,7 +60,7 @@ class StopRequest:
         self.reason = signal.Signals(number).name
 
     def ask(self, reason: str) -> bool:
-        """Ask for a stop; False where one was asked for before."""
+        """Ask for a stop; return False where one was asked for before."""
         is_first = not self.reason
         self.reason = self.reason or reason
         return is_first

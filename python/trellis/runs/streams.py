@@ -1,4 +1,5 @@
-"""Standard output and error of commands that save their work where nobody takes their output any more."""
+"""This module has standard output and error of commands that save their work where nobody takes their output
+any more."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ UNREAD = "nobody reads it any more"
 
 
 class _Loss:
-    """The loss of this process's standard streams: its reason, and the callbacks that are told of it."""
+    """This is the loss of this process's standard streams: its reason, and the callbacks that are told of
+    it."""
 
     def __init__(self) -> None:
         self.callbacks: list[Callable[[str], None]] = []
@@ -59,7 +61,7 @@ def silence(stream: TextIO) -> None:
 
 
 class GuardedStream:
-    """Standard output or error for rich, with the loss of its reader told to whom it concerns."""
+    """This is standard output or error for rich, with the loss of its reader told to whom it concerns."""
 
     def __init__(self, name: str) -> None:
         self._name = name
