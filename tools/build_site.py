@@ -24,7 +24,7 @@ import site_keys  # noqa: E402
 import site_names  # noqa: E402
 import site_notebooks  # noqa: E402
 
-#: Pages and files of the root that pages of doc/ lead to.
+#: Pages of doc/ lead to these pages and files of the root.
 OF_ROOT = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "CITATION.cff")
 LINK = re.compile(r"\]\(([^)\s#]+)")
 

@@ -31,9 +31,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 BITS = ROOT / "tests" / "bits"
 LIST = BITS / "sha256.json"
-#: The folders of run files by their language.
+#: These are the folders of run files by their language.
 LANGUAGES = {1: BITS / "first_language", 3: BITS}
-#: In this order: what measures needs the configurations of the first.
+#: They run in this order: what measures needs the configurations of the first.
 COMMANDS = {
     "quenched": "generate",
     "stout_2p1": "generate",
@@ -66,13 +66,13 @@ def links_digest(path: Path) -> str:
 
 
 def is_physics(name: str) -> bool:
-    """A dataset whose numbers have to stay; the others are clocks and counts."""
+    """Return True for a dataset whose numbers have to stay; the others are clocks and counts."""
     parts = name.split("/")
     return parts[0] != "work" and not any(part.startswith("seconds") for part in parts)
 
 
 def datasets_digest(path: Path) -> str:
-    """The sha256 of names, types, shapes and numbers of the datasets of physics of an HDF5 file."""
+    """Return the sha256 of names, types, shapes and numbers of the datasets of physics of an HDF5 file."""
     digest = hashlib.sha256()
 
     def add(name: str, item: object) -> None:
@@ -106,7 +106,7 @@ def trellis(program: str, ranks: int, folder: Path, *arguments: str) -> None:
 
 
 def run_all(program: str, ranks: int, language: int = 3) -> dict[str, str]:
-    """Run every run file in an empty folder; the digests of all results."""
+    """Run every run file in an empty folder, and return the digests of all results."""
     found: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -117,7 +117,7 @@ def run_all(program: str, ranks: int, language: int = 3) -> dict[str, str]:
 
 
 def go_on(program: str, ranks: int, language: int = 3) -> dict[str, str]:
-    """Go on with the run and the result of an earlier version; the digests of all results."""
+    """Go on with the run and the result of an earlier version, and return the digests of all results."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "earlier"
         shutil.copytree(BITS / "earlier", folder)
@@ -133,7 +133,7 @@ def go_on(program: str, ranks: int, language: int = 3) -> dict[str, str]:
 
 
 def differences(expected: dict[str, str], found: dict[str, str]) -> list[str]:
-    """A line for each result that is missing, new or different."""
+    """Return a line for each result that is missing, new or different."""
     lines = []
     for name in sorted(expected.keys() | found.keys()):
         if name not in found:

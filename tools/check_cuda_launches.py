@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fail if a kernel that the CPU launches has no launch on the GPU.
 
-Compares the functions trellis::launch_*<Layout, Storage> in the object files of two builds: each one that
+It compares the functions trellis::launch_*<Layout, Storage> in the object files of two builds: each one that
 is instantiated for one lane (CpuLayout<1>) must be instantiated for CudaLayout with the same storage.
 
 usage: tools/check_cuda_launches.py --cpu build/release --cuda build/cuda
@@ -19,7 +19,8 @@ from pathlib import Path
 LAUNCH = re.compile(r"trellis::(launch_\w+)<trellis::(CpuLayout<1>|CudaLayout)(?:, ?(?:trellis::)?(\w+))? ?>")
 
 
-#: The Schwarz method, which multigrid refuses on GPUs: a block and its solve fit the cache of a core.
+#: The Schwarz method has these launches, which multigrid refuses on GPUs: a block and its solve fit the cache
+#: of a core.
 ON_CPUS_ALONE = {
     "launch_block_solve",
     "launch_block_face",
@@ -29,14 +30,14 @@ ON_CPUS_ALONE = {
 
 
 def launches(symbols: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Layout, name and storage (empty where it has none) of the launches among demangled symbols."""
+    """Yield layout, name and storage (empty where it has none) of the launches among demangled symbols."""
     for symbol in symbols:
         if match := LAUNCH.search(symbol):
             yield match[2], match[1], match[3] or ""
 
 
 def defined_symbols(objects: list[Path]) -> list[str]:
-    """Demangled names of what object files or archives define."""
+    """Return the demangled names of what object files or archives define."""
     lines: list[str] = []
     for first in range(0, len(objects), 100):
         command = ["nm", "--defined-only", "--demangle", *map(str, objects[first : first + 100])]
@@ -46,7 +47,7 @@ def defined_symbols(objects: list[Path]) -> list[str]:
 
 
 def missing(cpu: Iterable[str], cuda: Iterable[str]) -> tuple[set[tuple[str, str]], int]:
-    """Launches (name, storage) of the CPU that the GPU lacks, and how many the CPU has."""
+    """Return the launches (name, storage) of the CPU that the GPU lacks, and how many the CPU has."""
     wanted = {
         (name, storage)
         for layout, name, storage in launches(cpu)

@@ -51,19 +51,20 @@ BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*
 LAUNCH = "trellis/device/launch.hpp"
 LINES = "_lines.hpp"
 LOADER = "ground.compiled_core"
-# The base classes of operators and of quarks in run files, with the rooms that may ask for classes of theirs.
+# These are the base classes of operators and of quarks in run files, with the rooms that may ask for classes
+# of theirs.
 ASKED_CLASSES = {"QuarkOperator": "quarks", "Quark": "run_files"}
 # Calls of these names ask for a class.
 CLASS_QUESTIONS = ("isinstance", "issubclass", "instance")
-# Words of the type of a quark in run files, and the rooms where they may stand beside a comparison: files and
-# inputs of other programs have such words, too.
+# These are words of the type of a quark in run files. Files and inputs of other programs have such words,
+# too.
 QUARK_TYPES = {"wilson", "clover", "twisted_mass", "domain_wall", "staggered", "hisq"}
 TYPE_ROOMS = ("run_files", "peer_inputs")
 TYPE_WORDS = re.compile(r"(^|_)(type|kind|fermion)$")
 WITHOUT_CORE = ("run_files", "analysis", "campaign", "report", "peer_inputs", "model", "watch")
 
-# The rooms of python/trellis, each with those that it sees. What lies beside them (trellis itself, __main__,
-# the errors by the name that programs import) sees all of them.
+# These are the rooms of python/trellis, each with those that it sees. What lies beside them (trellis itself,
+# __main__, the errors by the name that programs import) sees all of them.
 PYTHON_ROOMS: dict[str, tuple[str, ...]] = {
     "ground": (),
     "run_files": ("ground",),
@@ -92,8 +93,8 @@ PYTHON_ROOMS: dict[str, tuple[str, ...]] = {
     "commands": ("measure", "generate", "glass", "analysis", "peer_inputs", "campaign", "model", "watch"),
 }
 
-# The end of a rank waits for other ranks only so long; messages that tests delay; a number that no other
-# memory begins with.
+# Clocks decide in these places: the end of a rank waits for other ranks only so long; tests delay messages; a
+# memory begins with a number that no other begins with.
 TIMED = (
     "device",
     "comm/mpi/end_of_job.cpp",
@@ -101,7 +102,8 @@ TIMED = (
     "comm/transport/node_memory.cpp",
 )
 
-# (what a line must not contain but in a comment, the folders and files below src/trellis where it may)
+# Each entry has what a line must not contain but in a comment, and the folders and files below src/trellis
+# where it may.
 PRIVILEGES = [
     (re.compile(r"^\s*#\s*include\s*[\"<]mpi\.h[\">]"), ("comm/mpi", "io"), "mpi.h"),
     (re.compile(r"^\s*#\s*include\s*[\"<]cuda_runtime[\w.]*[\">]"), ("device/cuda",), "cuda_runtime.h"),
@@ -118,7 +120,7 @@ PRIVILEGES = [
 
 
 def read_rule(cmake: str) -> dict[str, set[str]]:
-    """For each folder, in the order of the table: the folders that it may include."""
+    """Return for each folder, in the order of the table, the folders that it may include."""
     visible: dict[str, set[str]] = {}
     for name, arguments in FOLDER.findall(cmake):
         seen: set[str] = set()
@@ -137,7 +139,7 @@ def read_rule(cmake: str) -> dict[str, set[str]]:
 
 
 def included(path: Path) -> Iterator[tuple[int, str]]:
-    """Line number and name of each included file."""
+    """Yield the line number and name of each included file."""
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         if match := INCLUDE.match(line):
             yield number, match[1]
@@ -173,7 +175,7 @@ def check_folders(root: Path, rule: dict[str, set[str]]) -> Iterator[str]:
 
 
 def check_kernel(path: Path, where: Path) -> Iterator[str]:
-    """Kernels are written once for all backends."""
+    """Check that kernels are written once for all backends."""
     if path.suffix in (".cu", ".cuh") or (path.suffix == ".cpp" and not path.name.endswith(".launch.cpp")):
         yield f"{where}: a kernel is launched by x.launch.cpp, on all backends"
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
@@ -229,8 +231,8 @@ def python_modules(package: Path) -> dict[str, Path]:
 
 @cache
 def imported(module: str, path: Path, *, in_functions: bool) -> list[tuple[int, str]]:
-    """Line and full name of each import in a module; without `in_functions` only those that importing the
-    module executes. Imports under TYPE_CHECKING never count."""
+    """Return the line and full name of each import in a module; without `in_functions` only those that
+    importing the module executes. Imports under TYPE_CHECKING never count."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
 
     def visit(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -251,7 +253,7 @@ def imported(module: str, path: Path, *, in_functions: bool) -> list[tuple[int, 
 
 
 def absolute_name(package: str, node: ast.ImportFrom) -> str:
-    """`from ..b import c` in package x.y.z is from x.y.b."""
+    """Return the full name of an import: `from ..b import c` in package x.y.z is from x.y.b."""
     if not node.level:
         return node.module or ""
     parts = package.split(".")
@@ -259,8 +261,8 @@ def absolute_name(package: str, node: ast.ImportFrom) -> str:
 
 
 def every_import(module: str, path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, str]]:
-    """Line and name of each module of the package that a module imports in any way: when it is loaded, for
-    types, or inside a function."""
+    """Yield the line and name of each module of the package that a module imports in any way: when it is
+    loaded, for types, or inside a function."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     top = module.partition(".")[0]
     for node in ast.walk(ast.parse(path.read_text())):
@@ -277,7 +279,7 @@ def every_import(module: str, path: Path, modules: dict[str, Path]) -> Iterator[
 
 
 def python_room(module: str) -> str | None:
-    """The innermost room that a module lies in; None: it lies beside them."""
+    """Return the innermost room that a module lies in; None: it lies beside them."""
     inside = module.partition(".")[2]
     while inside and inside not in PYTHON_ROOMS:
         inside = inside.rpartition(".")[0]
@@ -285,7 +287,7 @@ def python_room(module: str) -> str | None:
 
 
 def visible_rooms() -> dict[str, set[str]]:
-    """Each room with itself and all that it sees."""
+    """Return each room with itself and all that it sees."""
     visible: dict[str, set[str]] = {}
     for room, seen in PYTHON_ROOMS.items():
         visible[room] = {room}.union(*(visible[other] for other in seen))
@@ -293,7 +295,7 @@ def visible_rooms() -> dict[str, set[str]]:
 
 
 def check_python_rooms(root: Path) -> Iterator[str]:
-    """Rooms see those that PYTHON_ROOMS says, and no imports go in a circle."""
+    """Check that rooms see those that PYTHON_ROOMS says, and that no imports go in a circle."""
     package = root / "python" / "trellis"
     modules = python_modules(package)
     visible = visible_rooms()
@@ -337,7 +339,7 @@ def check_python(root: Path) -> Iterator[str]:
 
 
 def classes_below(base: str, trees: Iterator[ast.AST]) -> set[str]:
-    """The names of all classes of the package that derive from a class, and of unions of them."""
+    """Return the names of all classes of the package that derive from a class, and of unions of them."""
     bases: dict[str, set[str]] = {}
     unions: dict[str, set[str]] = {}
     for tree in trees:
@@ -358,7 +360,7 @@ def classes_below(base: str, trees: Iterator[ast.AST]) -> set[str]:
 
 
 def class_questions(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and name of each class that a call asks for."""
+    """Yield the line and name of each class that a call asks for."""
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in CLASS_QUESTIONS):
             continue
@@ -369,7 +371,8 @@ def class_questions(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def type_questions(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and word of each comparison of a type with the word of a quark, and of each table by its type."""
+    """Yield the line and word of each comparison of a type with the word of a quark, and of each table by its
+    type."""
     for node in ast.walk(tree):
         asked: list[ast.expr] = []
         if isinstance(node, ast.Compare):
@@ -403,7 +406,8 @@ def check_questions(root: Path) -> Iterator[str]:
 
 
 def path_to_core(name: str, core: str, modules: dict[str, Path]) -> list[str] | None:
-    """The chain of imports by which importing `name` (and its parent packages) loads the core, if it does."""
+    """Return the chain of imports by which importing `name` (and its parent packages) loads the core, if it
+    does."""
     stack: list[tuple[str, list[str]]] = [(name, [])]
     seen: set[str] = set()
     while stack:

@@ -44,9 +44,9 @@ class Family:
     stack: int
     instructions: int
     local: int
-    wide: int  # loads and stores of 16 bytes
-    half: int  # of 8
-    narrow: int  # of 4 and less
+    wide: int  # these are loads and stores of 16 bytes
+    half: int  # these are of 8
+    narrow: int  # these are of 4 and less
 
     @property
     def accesses(self) -> int:
@@ -64,7 +64,7 @@ class Kernel:
 
 
 def width_of(opcode: str) -> int:
-    """Bytes that a load or store of global memory moves."""
+    """Return the bytes that a load or store of global memory moves."""
     for mark, width in ((".128", 16), (".64", 8), (".U16", 2), (".S16", 2), (".U8", 1), (".S8", 1)):
         if mark in opcode:
             return width

@@ -24,7 +24,7 @@ def commands_of_one_lane(build: Path) -> list[list[str]]:
 
 
 def check(command: list[str], architecture: str) -> str:
-    """The compiler's words, empty if the text compiles."""
+    """Return the compiler's words, empty if the text compiles."""
     words = [f"-march={architecture}" if word.startswith("-march=") else word for word in command]
     compiler = next(i for i, word in enumerate(words) if re.search(r"(\+\+|g\+\+-\d+|clang\+\+)$", word))
     words = words[compiler:]

@@ -21,7 +21,7 @@ Run = Callable[[list[str]], tuple[int, str]]
 
 
 def run(command: list[str]) -> tuple[int, str]:
-    # A wide terminal, without colours: option names are neither wrapped nor cut.
+    # The terminal is wide and has no colours: option names are neither wrapped nor cut.
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -31,7 +31,8 @@ def run(command: list[str]) -> tuple[int, str]:
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """The words of each line of the shell blocks, without comments and prompts; continued lines joined."""
+    """Return the words of each line of the shell blocks, without comments and prompts; continued lines
+    joined."""
     for language, block in BLOCK.findall(text):
         if language not in ("sh", "bash", "console", "shell"):
             continue
@@ -65,7 +66,7 @@ def check_python(text: str) -> Iterator[str]:
 
 def check_commands(text: str, root: Path, execute: Run = run) -> Iterator[str]:
     for words in commands(text):
-        while words and words[0] in ("mpirun", "srun"):  # mpirun -n 8 trellis ...
+        while words and words[0] in ("mpirun", "srun"):  # the line is mpirun -n 8 trellis ...
             words = words[3:] if len(words) > 2 and words[1] == "-n" else words[1:]
         if not words:
             continue
@@ -83,7 +84,8 @@ def check_commands(text: str, root: Path, execute: Run = run) -> Iterator[str]:
 
 
 def help_of(words: list[str], root: Path, execute: Run) -> tuple[int, str]:
-    """Exit status (not 0 also where the help does not know the subcommand) and text of the help."""
+    """Return the exit status (not 0 also where the help does not know the subcommand) and the text of the
+    help."""
     subcommand = words[1] if len(words) > 1 and not words[1].startswith("-") else ""
     if words[0] == "./bootstrap":
         status, text = execute([str(root / "bootstrap"), "help"])

@@ -21,7 +21,7 @@ WORDS = frozenset("as how of so that those what when where whether which whose".
 #: Comments behind `#:` begin with another word.
 COMMENT_WORDS = frozenset("and by of".split())
 COMMENT = re.compile(r"^\s*#: ?(.*)")
-#: Folder -> how many docstrings may begin with one of WORDS.
+#: Each folder may have so many docstrings that begin with one of WORDS.
 LIMITS = {"python": 0, "tests": 0, "tools": 0, "bench": 0, "lab": 0}
 
 
@@ -38,7 +38,7 @@ class Docstring:
 
 
 def docstrings(path: Path) -> Iterator[Docstring]:
-    """The docstrings of a file: of the module, its classes and its functions, private ones too."""
+    """Return the docstrings of a file: of the module, its classes and its functions, private ones too."""
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
@@ -47,7 +47,7 @@ def docstrings(path: Path) -> Iterator[Docstring]:
 
 
 def comments(path: Path) -> Iterator[Docstring]:
-    """The comments behind `#:` of a file, each with its first line."""
+    """Return the comments behind `#:` of a file, each with its first line."""
     before: re.Match[str] | None = None
     for number, line in enumerate(path.read_text().splitlines(), 1):
         match = COMMENT.match(line)
@@ -57,7 +57,7 @@ def comments(path: Path) -> Iterator[Docstring]:
 
 
 def half_sentences(folder: Path) -> list[Docstring]:
-    """The docstrings below a folder, and comments below python/, that begin like half a sentence."""
+    """Return the docstrings below a folder, and comments below python/, that begin like half a sentence."""
     found: list[Docstring] = []
     for path in sorted(folder.rglob("*.py")):
         found += [one for one in docstrings(path) if one.first_word in WORDS]

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-#: What is compared, in this order: the first one that both results have. Less is better.
+#: These are compared, in this order: the first one that both results have. Less is better.
 TIMES = ("us", "seconds")
-#: Numbers that are measured, and texts that say how a result compares.
+#: These are numbers that are measured, and texts that say how a result compares.
 MEASURED = {
     "to CPU",
     "iterations",
@@ -46,7 +46,7 @@ def read(path: str) -> Result:
 
 
 def key_of(row: Result) -> tuple[str, ...]:
-    """Return what a result is of: texts and integers that no clock has made."""
+    """Return what a result is of: its texts and its integers that no clock has made."""
     return tuple(f"{k}={v}" for k, v in row.items() if k not in MEASURED and isinstance(v, (str, int)))
 
 

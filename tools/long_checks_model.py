@@ -1,4 +1,5 @@
-"""Runs on this machine beside their forecasts: calibration and runs in turns, on one rank and on all cores.
+"""This check has runs on this machine beside their forecasts: calibration and runs in turns, on one rank and
+on all cores.
 
 Lattices of the runs are none of the calibration's, and no constant is fitted to the runs.
 """
@@ -27,7 +28,7 @@ from trellis.model.phases import Extents, Phase, Workload, volume  # noqa: E402
 from trellis.model.workloads import glass, multigrid, solves  # noqa: E402
 
 TIMES = ["--seconds", "0.002", "--rounds", "31", "--threads", "1", "--json"]
-#: Flops a site of two hops, one from each parity.
+#: Two hops do so many flops a site, one from each parity.
 HOP_FLOPS = {"wilson_hop": 1320.0, "staggered_hop": 570.0}
 LOCAL: Extents = (12, 12, 12, 12)
 COARSE: Extents = (8, 8, 16, 16)
@@ -36,7 +37,7 @@ SPINS = (48, 48, 48)
 
 @dataclass(frozen=True)
 class Row:
-    """A measured time in seconds, and its forecast with the ends of its band."""
+    """It has a measured time in seconds, and its forecast with the ends of its band."""
 
     name: str
     measured: float

@@ -1,4 +1,5 @@
-"""Multigrid on random lattices: it solves on all that have blocks, with the same bits on 1, 2 and 4 ranks.
+"""This check has multigrid on random lattices: it solves on all that have blocks, with the same bits on 1, 2
+and 4 ranks.
 
 Blocks that do not divide a lattice are refused with the legal ones.
 
@@ -28,7 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TOLERANCE = 1e-10
 RANKS = (1, 2, 4)
 EXTENTS = range(8, 25, 2)
-#: Moderate hopping parameters for links of so much spread, and how much smaller they are with a clover term.
+#: These are moderate hopping parameters for links of so much spread, and how much smaller they are with a
+#: clover term.
 HOPPING = {0.2: 0.127, 0.3: 0.129, 0.4: 0.132}
 LESS_HOPPING = {0.0: 0.0, 1.0: 0.002, 1.769: 0.004}
 _ENVIRONMENT = {
@@ -64,13 +66,13 @@ def legal_blocks(extent: int, ranks: int = 1) -> list[int]:
 
 
 def block_by_rule(lattice: Extents) -> Extents:
-    """The legal extents that are nearest to 4 on one rank; the smaller one of two."""
+    """Return the legal extents that are nearest to 4 on one rank; the smaller one of two."""
     x, y, z, t = (min(legal_blocks(extent), key=lambda b: (abs(b - 4), b)) for extent in lattice)
     return x, y, z, t
 
 
 def grids(lattice: Extents, block: Extents, ranks: int) -> list[Extents]:
-    """The process grids on which the blocks are legal, and gauge fields, too."""
+    """Return the process grids on which the blocks are legal, and gauge fields, too."""
     return [
         g
         for g in itertools.product((1, 2, 4), repeat=4)
@@ -85,7 +87,7 @@ def grids(lattice: Extents, block: Extents, ranks: int) -> list[Extents]:
 
 
 def draw(dice: random.Random, largest: int) -> Case:
-    """A legal lattice of at most `largest` sites, which 2 and 4 ranks can cut."""
+    """Return a legal lattice of at most `largest` sites, which 2 and 4 ranks can cut."""
     while True:
         x, y, z, t = dice.choices(EXTENTS, k=4)
         lattice = (x, y, z, t)
@@ -100,7 +102,7 @@ def draw(dice: random.Random, largest: int) -> Case:
 
 
 def run(case: Case, ranks: int, folder: Path) -> dict[str, object]:
-    """Solve it on so many ranks; what rank 0 says, with the digest of the whole solution."""
+    """Solve it on so many ranks; return what rank 0 says, with the digest of the whole solution."""
     for old in folder.glob("part.*"):
         old.unlink()
     (folder / "case.json").write_text(json.dumps(asdict(case)))
@@ -155,7 +157,7 @@ def work(folder: Path) -> None:
 
 
 def check_case(case: Case, dice: random.Random, folder: Path) -> tuple[str, list[str]]:
-    """Its row of the table, and what is wrong."""
+    """Return the case's row of the table, and what is wrong."""
     alone = run(case, 1, folder)
     shown = "x".join(map(str, case.lattice))
     if "error" in alone:
@@ -183,7 +185,8 @@ def check_case(case: Case, dice: random.Random, folder: Path) -> tuple[str, list
 
 
 def check_refusal(case: Case, dice: random.Random) -> tuple[str, list[str]]:
-    """Blocks with one extent that is not legal are refused, and the message lists those that are."""
+    """Check that blocks with one extent that is not legal are refused, and that the message lists those that
+    are."""
     import trellis as tr
 
     mu = dice.randrange(4)

@@ -1,4 +1,5 @@
-"""The Heisenberg ferromagnet at its critical coupling: cumulant and correlation length of several extents.
+"""This check has the Heisenberg ferromagnet at its critical coupling: cumulant and correlation length of
+several extents.
 
 Numbers are means over independent copies, from the second half of each run, with jackknife errors.
 """
@@ -17,7 +18,7 @@ from trellis.analysis.records.results import format_error
 
 #: Published values lie from 0.6929 to 0.6930.
 CRITICAL_COUPLING = 0.6930
-#: L = 8 by an independent program: energy a site, <m^2> and their errors.
+#: An independent program has these for L = 8: energy a site, <m^2> and their errors.
 KNOWN = {"energy": (-1.0482, 0.0026), "magnetisation_squared": (0.1413, 0.0013)}
 RUN = """
 [lattice]

@@ -1,4 +1,4 @@
-"""The page of commands: Markdown made from the parsers of the `trellis` program."""
+"""This module makes the page of commands: Markdown from the parsers of the `trellis` program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from trellis.commands.cli import app
 
-#: Commands and parameters of typer, whose base classes are its own affair.
+#: These are commands and parameters of typer, whose base classes are its own affair.
 Command = Any
 Parameter = Any
 

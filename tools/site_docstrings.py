@@ -1,10 +1,11 @@
-"""Docstrings as Sphinx gets them: signs of formulas escaped, and attributes as a list of definitions."""
+"""This module makes docstrings as Sphinx gets them: signs of formulas escaped, and attributes as a list of
+definitions."""
 
 from __future__ import annotations
 
 import re
 
-#: What stays as it is: ``code``, `code`, and roles such as :func:`read_gauge_field`.
+#: This stays as it is: ``code``, `code`, and roles such as :func:`read_gauge_field`.
 _CODE = re.compile(r"``.+?``|:[a-z:]+:`[^`]+`|`[^`]+`")
 _SIGN = re.compile(r"[*|\\]|(?<=\w)_(?!\w)")
 
@@ -34,7 +35,7 @@ def rewritten(lines: list[str], *, is_value: bool) -> list[str]:
         below = lines[number + 1] if number + 1 < len(lines) else ""
         if in_literal and line and not line.startswith(" "):
             in_literal = False
-        if _is_rule(below):  # the title of a section
+        if _is_rule(below):  # this line is the title of a section
             in_attributes = line == "Attributes"
             found.append(line)
         elif line.lstrip().startswith((">>>", "...", "..")) or in_literal:

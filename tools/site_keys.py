@@ -1,4 +1,4 @@
-"""The pages of run-file keys: Markdown made from the schema of each kind of file."""
+"""This module makes the pages of run-file keys: Markdown from the schema of each kind of file."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _value(value: object) -> str:
 def _plain(text: str) -> str:
     """Return a description as Markdown: what Markdown would take for its own signs is escaped."""
     pieces = " ".join(text.split()).split("`")
-    for index in range(0, len(pieces), 2):  # between backquotes nothing is changed
+    for index in range(0, len(pieces), 2):  # nothing changes between backquotes
         for sign in ("\\", "*", "_", "[", "]", "<", ">", "$", "|"):
             pieces[index] = pieces[index].replace(sign, f"\\{sign}")
     return "`".join(pieces)

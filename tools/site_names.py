@@ -1,4 +1,5 @@
-"""The pages of the Python interface: one for each room, with all names that it makes public.
+"""This module makes the pages of the Python interface: one for each room, with all names that it makes
+public.
 
 The pages hold directives of Sphinx, which reads docstrings and signatures from the sources; the compiled part
 is not needed.
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 
 import trellis
 
-#: Room -> title and what it is for; names come from trellis.__all__ and from the rooms themselves.
+#: A room has a title and what it is for; names come from trellis.__all__ and from the rooms themselves.
 ROOMS = {
     "gauge": ("Gauge fields", "Lattices, links, their files, starts and the gradient flow."),
     "quarks": ("Quarks", "Operators, sources, propagators and their files, dense matrices."),
@@ -22,7 +23,7 @@ ROOMS = {
     "evolve": ("Configurations", "Heat bath and the terms of molecular dynamics."),
     "ground": ("Ranks, scales, errors, reports", "What all rooms share."),
 }
-#: Submodules that are public by name.
+#: These submodules are public by name.
 MODULES = {
     "measure": "trellis measure from Python",
     "generate": "trellis generate from Python",
@@ -32,7 +33,7 @@ MODULES = {
     "run_files": "Run files",
     "errors": "Errors",
 }
-#: Classes without a name in the package: what its functions return.
+#: These classes have no name in the package; its functions return them.
 HANDED_OUT = {
     "quarks": ["trellis.quarks.dense_matrices.DenseOperator"],
     "solve": ["trellis.solve.bound.BoundSolver", "trellis.solve.custom_operator.CustomOperator"],

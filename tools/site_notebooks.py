@@ -1,4 +1,4 @@
-"""Notebooks as pages of the site, and as programs: their text and code, without outputs.
+"""This module makes notebooks pages of the site, and programs: their text and code, without outputs.
 
 usage: .venv/bin/python tools/site_notebooks.py NOTEBOOK...      removes the outputs of notebooks
 """

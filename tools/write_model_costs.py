@@ -28,7 +28,7 @@ FILE = ROOT / "python" / "trellis" / "model" / "costs.json"
 LATTICES = ((8, 8, 8, 8), (16, 8, 8, 8))
 RHS, LS = (1, 2), (4, 6)
 PRECISIONS, LINK_REALS = ("double", "float", "half"), (18, 12)
-#: Factors of V, and of F in messages, that a cost may have.
+#: A cost may have these factors of V, and of F in messages.
 _FACTORS = ("1", "rhs", "Ls", "rhs Ls", "rhs Ls Ls")
 _BELOW_ONE = 1e-9
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TRELLIS_TUNE": "off", "OMPI_MCA_mpi_yield_when_idle": "1"}

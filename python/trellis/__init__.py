@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import importlib
 
-#: That of typing, whose import takes several times as long as this file: __main__ takes Ctrl-C the sooner.
+#: This stands for that of typing, whose import takes several times as long as this file: __main__ takes
+#: Ctrl-C the sooner.
 TYPE_CHECKING = False
 
 __all__ = [
@@ -106,7 +107,7 @@ __all__ = [
     "weak_field",
 ]
 
-# Public name -> submodule that defines it.
+# Each public name stands beside the submodule that defines it.
 _SUBMODULE_OF = {
     **dict.fromkeys(["__version__", "conventions_version"], "ground.version"),
     **dict.fromkeys(
@@ -259,7 +260,8 @@ def __getattr__(name: str) -> object:
 
 
 def _solver(name: str) -> object | None:
-    """The solver of the file solve/NAME.py; None where there is no such file, or one that solvers share."""
+    """Return the solver of the file solve/NAME.py; None where there is no such file, or one that solvers
+    share."""
     from importlib.util import find_spec
 
     if name.startswith("_") or find_spec(f"{__name__}.solve.{name}") is None:

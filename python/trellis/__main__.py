@@ -1,10 +1,10 @@
-"""`python -m trellis` is `trellis`."""
+"""This module makes `python -m trellis` the same as `trellis`."""
 
 import sys
 
 
 def main() -> None:
-    """Entry point of the `trellis` program, which takes Ctrl-C while it still imports, too."""
+    """Run the `trellis` program, which takes Ctrl-C while it still imports, too."""
     try:
         from .commands.terminal import forget_odd_sizes, open_closed_streams
 

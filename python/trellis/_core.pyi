@@ -1,4 +1,4 @@
-"""The classes of the compiled core that annotations name; everything else in it is not typed.
+"""This stub has the classes of the compiled core that annotations name; everything else in it is not typed.
 
 It is written by hand from bindings/*.cpp, and tests/python/ground/test_core_stub.py compares its members with
 those of the compiled module.

@@ -1,4 +1,5 @@
-"""The exceptions of trellis by the name from which programs, and the compiled part, import them."""
+"""This module has the exceptions of trellis by the name from which programs, and the compiled part, import
+them."""
 
 from .ground.errors import (
     BadArgument,

@@ -20,9 +20,9 @@ from ..analysis.records.record import format_error
 from ..analysis.records.results import ParticleResult, Results
 from ..ground.errors import RunFileError
 
-#: What an operating system says of full disks, quotas and limits.
+#: An operating system says one of these of full disks, quotas and limits.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-#: Exit status where none of the correlators could be fitted.
+#: This is the exit status where none of the correlators could be fitted.
 NOTHING_FITTED = 4
 #: So many names are shown of the correlators that were not fitted for one and the same reason.
 _NAMES_SHOWN = 4
@@ -157,7 +157,7 @@ def _print_charges(results: Results, console: Console) -> None:
 
 
 def _print_not_fitted(results: Results, console: Console) -> None:
-    """A line for each reason, with the first names that have it."""
+    """Print a line for each reason, with the first names that have it."""
     names: dict[str, list[str]] = {}
     for name, reason in results.not_fitted.items():
         names.setdefault(reason, []).append(name)
@@ -168,7 +168,7 @@ def _print_not_fitted(results: Results, console: Console) -> None:
 
 
 def _table(first: str, *others: str) -> Table:
-    """Names are folded where the terminal is narrow; numbers stay whole."""
+    """Return a table: names are folded where the terminal is narrow; numbers stay whole."""
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", collapse_padding=True, pad_edge=False)
     table.add_column(first, overflow="fold")
     for header in others:
@@ -177,7 +177,7 @@ def _table(first: str, *others: str) -> Table:
 
 
 def _observables_table(results: Results) -> Table:
-    """Means of a stream; what says how long something took is left out."""
+    """Return the means of a stream; series that say how long something took are left out."""
     table = _table("observable", "mean", "tau_int", "count")
     for name, found in results.observables.items():
         if found.mean is None or is_timing(name):

@@ -1,4 +1,4 @@
-"""trellis analyze: never loads the compiled part."""
+"""This module runs trellis analyze, and never loads the compiled part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def analyze(
     options: Path | None,
     json: bool,
 ) -> int:
-    """See trellis.commands.analysis_summary.run. Of several ranks the first does it alone."""
+    """See trellis.commands.analysis_summary.run. The first of several ranks does it alone."""
     if launched_rank() > 0:
         return 0
     from ..analysis.records.options import AnalysisOptions

@@ -1,4 +1,4 @@
-"""Parsing of option values that several commands take."""
+"""This module parses option values that several commands take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""trellis bench: runs the compiled program bench_<what> of this build."""
+"""This module runs trellis bench: it starts the compiled program bench_<what> of this build."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ground.launched_ranks import launched_rank
 
 
 def programs() -> dict[str, Path]:
-    """The benchmark programs, by what follows `bench_`: beside the module, or in the build tree."""
+    """Return the benchmark programs, by what follows `bench_`: beside the module, or in the build tree."""
     package = Path(__file__).absolute().parents[1]
     found: dict[str, Path] = {}
     for folder in (package / "libexec", package.parents[1] / "bench"):
@@ -23,7 +23,7 @@ def programs() -> dict[str, Path]:
     return found
 
 
-#: Options without a value, which may also stand before WHAT.
+#: These options have no value, and may also stand before WHAT.
 _FLAGS = ("--json", "--check", "--markdown")
 _OPTIONS = """\
 options, of which a benchmark takes those that apply to it (trellis bench WHAT --help):
@@ -95,7 +95,7 @@ def _with_plot(program: Path, words: list[str]) -> int:
 
 
 def _refused(problem: str, usage: str, json: bool) -> int:
-    """2, as of options that there are not; on rank 0 with a message."""
+    """Return 2, as for options that do not exist; rank 0 prints a message."""
     if launched_rank() == 0:
         print(f"error: {problem}\n{usage}", file=sys.stderr)
         if json:

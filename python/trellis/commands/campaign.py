@@ -1,4 +1,4 @@
-"""trellis campaign plan, run, status, retry, simulate."""
+"""This module runs trellis campaign plan, run, status, retry, simulate."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def plan(file: Path, *, machine: str, json: bool) -> int:
 
 
 def run(file: Path, *, machine: str, seconds: float | None, json: bool) -> int:
-    """Run a campaign to its end or that of the allocation; status 0 if nothing failed."""
+    """Run a campaign to its end or that of the allocation; return 0 if nothing failed."""
     from ..campaign.manager import Manager
     from .campaign_view import CampaignView
 
@@ -135,7 +135,7 @@ def status(file: Path, *, watch: bool, json: bool) -> int:
 
 
 def _status_table(found: dict[str, Any]) -> Table:
-    """Names and reasons are texts, whatever brackets are in them."""
+    """Return the table of a state; names and reasons are texts, whatever brackets are in them."""
     table = Table(title=f"{found['campaign']}: {_counted(found['tasks'])}", title_justify="left")
     for column in ("task", "state", "where or why"):
         table.add_column(column)

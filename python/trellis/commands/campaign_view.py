@@ -94,7 +94,7 @@ class CampaignView:
 
 
 def last_line(log: bytes) -> str:
-    """The last line of a log that is not empty, without what moves a cursor."""
+    """Return the last line of a log that is not empty, without what moves a cursor."""
     lines = [_CONTROL.sub("", line).strip() for line in re.split(r"[\r\n]", log.decode(errors="replace"))]
     return next((line for line in reversed(lines) if line), "")
 

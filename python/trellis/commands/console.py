@@ -1,4 +1,4 @@
-"""The end of a command: exceptions become a message and an exit status."""
+"""This module ends a command: exceptions become a message and an exit status."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def run(command: Callable[[], int | None], json: bool, *, is_run: bool = False) 
 
 
 def _told_loss(status: int) -> int:
-    """The status of a command; one line and 1 where its output was lost, and what it had was saved."""
+    """Return the status of a command; write one line and return 1 where its output was lost, and what it had
+    was saved."""
     reason, last_words = loss()
     if not reason:
         return status
@@ -102,7 +103,7 @@ def _as_far_as_it_goes(stream: TextIO) -> Iterator[None]:
 
 
 def _wait_for_lower_ranks(rank: int) -> None:
-    """An error that all ranks have is printed by rank 0, which then ends the job during this sleep."""
+    """Sleep, while rank 0 prints an error that all ranks have and then ends the job."""
     import time
 
     time.sleep(2.0 + 0.1 * min(rank, 100))

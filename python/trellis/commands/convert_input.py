@@ -1,4 +1,4 @@
-"""trellis convert-input: a run file from the input of another program."""
+"""This module runs trellis convert-input: it makes a run file from the input of another program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONVERTERS: dict[str, Callable[..., str]] = {
     "openacc": from_openacc,
     "openqcd": from_openqcd,
 }
-#: What each of them takes, by the names of its parameters and as the command line has them.
+#: Each of them takes these options, by the names of its parameters and as the command line has them.
 _OPTIONS = {
     "milc": {"flavours": "--flavours", "tree_level": "--tree-level"},
     "openacc": {"action": "--action", "one_replica": "--one-replica"},
@@ -95,7 +95,7 @@ def _write(target: Path, text: str) -> None:
 
 
 def parse_flavours(text: str | None) -> list[float] | None:
-    """ "2,1,1" -> [2.0, 1.0, 1.0]."""
+    """Turn "2,1,1" into [2.0, 1.0, 1.0]."""
     if text is None:
         return None
     try:

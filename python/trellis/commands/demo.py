@@ -1,4 +1,5 @@
-"""trellis demo: the whole chain on a lattice that a laptop does in minutes, run as a campaign."""
+"""This module runs trellis demo: the whole chain on a lattice that a laptop does in minutes, run as a
+campaign."""
 
 from __future__ import annotations
 
@@ -83,7 +84,7 @@ def demo(folder: Path, *, small: bool = False, json: bool) -> int:
 
 
 def _write_run_files(folder: Path, *, small: bool) -> None:
-    """The run files of the package, with the folder filled in; those that are there already stay."""
+    """Write the run files of the package, with the folder filled in; those that are there already stay."""
     make_output_folder(folder, "--output")
     source = importlib.resources.files("trellis.commands") / "demo_files"
     source = source / "small" if small else source
@@ -97,7 +98,7 @@ def _write_run_files(folder: Path, *, small: bool) -> None:
 
 
 def _check_unchanged(folder: Path) -> None:
-    """Results that are there already belong to the run files that they were made with."""
+    """Require that results that are there already belong to the run files that they were made with."""
     path = folder / "demo.state" / "run_files.json"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in _RUN_FILES[:-1]}
     if path.exists():
@@ -113,7 +114,8 @@ def _check_unchanged(folder: Path) -> None:
 
 
 def _analyses(folder: Path) -> tuple[Analysis, Analysis]:
-    """The hadrons' masses as soon as their correlators are there, then all with the axial charge."""
+    """Return two analyses: of the hadrons' masses as soon as their correlators are there, then of all with
+    the axial charge."""
     hadrons = (str(folder / "correlators"), str(folder / "ensemble" / "stream.h5"))
     options = ("--title", TITLE, "--options", str(folder / "analyze.toml"))
     both = (*hadrons, "--companion", str(folder / "charges"), *options)
@@ -153,7 +155,7 @@ What to do next
 
 
 def _activation() -> str:
-    """A line of its own where the prompt does not know `trellis`, as after ./bootstrap demo."""
+    """Return a line of its own where the prompt does not know `trellis`, as after ./bootstrap demo."""
     script = Path(sys.executable).with_name("activate")
     if shutil.which("trellis") or not script.is_file():
         return ""

@@ -19,8 +19,8 @@ from ..run_files import GenerateRun, MeasureRun, load_run_file
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Gauge fields and what is measured on them: run files in the demo's folder, a name for the tasks, and
-    estimates in seconds on one core. The measurement is cut into parts of some configurations each."""
+    """It has gauge fields and what is measured on them: run files in the demo's folder, a name for the tasks,
+    and estimates in seconds on one core. The measurement is cut into parts of some configurations each."""
 
     name: str
     generate: str
@@ -57,11 +57,11 @@ class Analysis:
 
 
 def this_machine() -> Machine:
-    """The cores that this process may use."""
+    """Return a machine with the cores that this process may use."""
     return Machine("this machine", (Node("localhost", len(os.sched_getaffinity(0))),))
 
 
-#: The demo's campaign file, in its folder: `trellis campaign status` and `report` take it.
+#: This is the demo's campaign file, in its folder: `trellis campaign status` and `report` take it.
 FILE = "campaign.toml"
 
 
@@ -102,7 +102,8 @@ def demo_campaign(
 
 
 def analysis_group(folder: Path, analysis: Analysis) -> str:
-    """The name of the task of an analysis. Changed options are another task: the analysis is made again."""
+    """Return the name of the task of an analysis. Changed options are another task: the analysis is made
+    again."""
     options = hashlib.sha256((folder / "analyze.toml").read_bytes()).hexdigest()[:6]
     return f"{analysis.name}-{options}"
 
@@ -119,7 +120,7 @@ def _analysis_table(folder: Path, analysis: Analysis, after: Sequence[str], thre
 def _chain_tables(
     folder: Path, chain: Chain, field_threads: int, part_threads: int
 ) -> tuple[list[str], list[str]]:
-    """The tables of a chain's tasks, and the names of the last ones."""
+    """Return the tables of a chain's tasks, and the names of the last ones."""
     generation, _ = load_run_file(folder / chain.generate, GenerateRun)
     measurement, _ = load_run_file(folder / chain.measure, MeasureRun)
     sweeps = generation.sweeps
@@ -146,7 +147,7 @@ def _chain_tables(
 
 
 def _cut(numbers: Sequence[int], parts: int) -> list[Sequence[int]]:
-    """At most `parts` runs of neighbours, their lengths equal within one."""
+    """Return at most `parts` runs of neighbours, their lengths equal within one."""
     parts = min(parts, len(numbers))
     ends = [len(numbers) * part // parts for part in range(parts + 1)]
     return [numbers[begin:end] for begin, end in pairwise(ends)]

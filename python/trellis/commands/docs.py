@@ -12,7 +12,7 @@ from pathlib import Path
 from ..ground.errors import NotAvailable
 from ..ground.launched_ranks import launched_rank
 
-#: The clone that this package is taken from; an installed package has none.
+#: This is the clone that this package is taken from; an installed package has none.
 _ROOT = Path(__file__).resolve().parents[3]
 #: What the build prints goes to standard error, which is this file descriptor.
 _STDERR = 2

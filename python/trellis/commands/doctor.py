@@ -1,4 +1,4 @@
-"""trellis doctor: what this build and this machine can do."""
+"""This module runs trellis doctor, which shows what this build and this machine can do."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _tuner() -> dict[str, Any]:
-    """The tuner's mode and what its cache has for this machine and build; rank 0 reads."""
+    """Return the tuner's mode and what its cache has for this machine and build; rank 0 reads."""
     cache = broadcast(read_cache() if load().rank() == 0 else Cache())
     return {
         "mode": load().tuner_mode(),
@@ -162,7 +162,7 @@ def _parallel() -> dict[str, Any]:
     }
 
 
-#: Switches for tests, which make a machine other than it is.
+#: These are switches for tests, which make a machine other than it is.
 _SWITCHES = {
     "pretended_nodes": ("TRELLIS_NODES", "do as if they were on so many nodes"),
     "message_delay_us": ("TRELLIS_MESSAGE_DELAY", "send MPI's messages so many microseconds late"),
@@ -178,7 +178,8 @@ def _switches() -> dict[str, str | None]:
 
 
 def _placement(extents: tuple[int, int, int, int]) -> dict[str, Any]:
-    """Return what ranks send between nodes on a lattice, by the order of ranks; of the node that sends most.
+    """Return what ranks send between nodes on a lattice, by the order of ranks; the node that sends most
+    counts.
 
     Ranks are taken to fill one node after the other for the comparison. "now" is what this process does.
     """
@@ -261,7 +262,7 @@ def _advice(found: dict[str, Any]) -> list[str]:
     advice = []
     machine, parallel = found["machine"], found["parallel"]
     threads, cores = parallel["threads_per_rank"], machine["cores"]
-    if threads > cores:  # of one rank: a launcher may give each its own
+    if threads > cores:  # the cores are those of one rank: a launcher may give each its own
         of_each = " of each rank" if parallel["ranks"] > 1 else ""
         text = f"{threads} threads{of_each} on {_cores(cores)}: set OMP_NUM_THREADS = {cores}"
         if parallel["ranks"] > 1 and cores < (os.cpu_count() or 1):

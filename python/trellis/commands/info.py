@@ -40,7 +40,7 @@ def info(file: Path, *, lattice: str | None, json: bool) -> int:
 
 
 def _loops(U: GaugeField, report: FileReport, warn: Callable[[str], None]) -> dict[str, Any]:
-    """All loops; not numbers, like those of links that are none, where a link is too large to sum loops."""
+    """Return all loops; they are not numbers where a link is too large to sum loops."""
     found: dict[str, Any]
     try:
         found = U.loops()

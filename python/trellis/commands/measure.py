@@ -1,4 +1,5 @@
-"""trellis measure: configurations -> propagators -> correlators.NNNNNN.h5, one file per configuration."""
+"""This module runs trellis measure: configurations -> propagators -> correlators.NNNNNN.h5, one file per
+configuration."""
 
 from __future__ import annotations
 

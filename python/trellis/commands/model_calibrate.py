@@ -1,4 +1,5 @@
-"""trellis model calibrate: runs benchmarks of this build, and writes what they found as a machine file."""
+"""This module runs trellis model calibrate: it runs benchmarks of this build, and writes what they found as a
+machine file."""
 
 from __future__ import annotations
 
@@ -24,25 +25,25 @@ from ..model.machine import parse_hardware
 from .bench import programs
 from .output import Output
 
-#: Many timings, each shorter than the slices in which an operating system gives a core to programs: most are
-#: then undisturbed where other programs run, too, and so is their median.
+#: Many timings are taken, each shorter than the slices in which an operating system gives a core to programs:
+#: most are then undisturbed where other programs run, too, and so is their median.
 _TIMES = ("--seconds", "0.002", "--rounds", "31", "--threads", "1", "--json")
 _EXCHANGE = ("--seconds", "0.001", "--rounds", "15", "--json")
 #: What has not begun by then is left out, with a warning: a calibration takes less than three minutes.
 DEADLINE_SECONDS = 150.0
-#: Programs that may run beside a calibration, on average over the last minute.
+#: So many programs may run beside a calibration, on average over the last minute.
 _MOST_LOAD = 0.5
-#: The multigrid that is measured: two levels on the smallest lattice with several aggregates.
+#: This multigrid is measured: two levels on the smallest lattice with several aggregates.
 _BLOCK, _VECTORS, _CYCLES = (4, 4, 4, 4), 20, 3
 
-#: Local extents of a rank.
+#: A rank has these local extents.
 _SMALL, _MIDDLE, _LONG, _LARGE = (4, 4, 4, 8), (8, 8, 8, 8), (8, 8, 8, 16), (16, 16, 16, 16)
 _SPINS = ((16, 16, 16, 1), (32, 32, 32, 1), (64, 64, 64, 1))
 
 
 @dataclass(frozen=True)
 class Task:
-    """A benchmark with its options; local extents become lattices of so many ranks."""
+    """This is a benchmark with its options; local extents become lattices of so many ranks."""
 
     program: str
     extents: tuple[tuple[int, ...], ...]
@@ -61,7 +62,7 @@ def _add_multigrid(calibration: Calibration, found: dict[str, Any]) -> None:
     add_multigrid(calibration, found, block=_BLOCK, vectors=_VECTORS, cycles=_CYCLES)
 
 
-#: In the order of their weight: what comes last is left out where time runs short.
+#: They stand in the order of their weight: what comes last is left out where time runs short.
 TASKS = (
     Task(
         "wilson",

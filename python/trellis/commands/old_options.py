@@ -1,4 +1,4 @@
-"""Options that are commands now: whoever gives one is told the command."""
+"""This module has options that are commands now: whoever gives one is told the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output of commands: one process prints, plain text or one JSON object."""
+"""This module has the output of commands: one process prints, plain text or one JSON object."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..runs.streams import GuardedConsole, set_last_words
 
 
 class _PaceColumn(ProgressColumn):
-    """Seconds for each piece of work so far, and the time left at that pace.
+    """It shows the seconds for each piece of work so far, and the time left at that pace.
 
     rich's own estimate knows the last half minute only: of trajectories that take longer it says nothing.
     """
@@ -75,29 +75,29 @@ class Output:
         kinds.get(step.what, self.line)(step.text)
 
     def line(self, text: str, style: str | None = None) -> None:
-        """A line for people."""
+        """Print a line for people."""
         with naming_standard_output():
             self.console.print(text, style=style, markup=False)
 
     def stopped(self, text: str) -> None:
-        """A line for people: how a run ended that was asked to, and the way on."""
+        """Print a line for people: how a run ended that was asked to, and the way on."""
         set_last_words(text)
         self.line(text)
 
     def warning(self, text: str) -> None:
-        """A warning, on standard error."""
+        """Print a warning on standard error."""
         self.errors.print(f"warning: {text}", style="yellow", markup=False)
 
     def notice(self, text: str) -> None:
-        """Something that was asked for and is good to know, on standard error."""
+        """Print on standard error something that was asked for and is good to know."""
         self.errors.print(f"notice: {text}", markup=False)
 
     def remark(self, text: str) -> None:
-        """A line for people, on standard error: where the output is a file's text."""
+        """Print a line for people on standard error, where the output is a file's text."""
         self.errors.print(text, markup=False)
 
     def result(self, content: dict[str, Any]) -> None:
-        """The JSON object, in JSON mode."""
+        """Print the JSON object, in JSON mode."""
         if self.json and self.is_root:
             with naming_standard_output():
                 sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
@@ -128,8 +128,8 @@ class Output:
 
     @contextmanager
     def progress(self, text: str, total: int, completed: int = 0) -> Iterator[Callable[[int], None]]:
-        """A bar, on a terminal, with the time of each piece and the time left; yields the function that sets
-        how much is done."""
+        """Show a bar, on a terminal, with the time of each piece and the time left; yield the function that
+        sets how much is done."""
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=10),

@@ -1,4 +1,4 @@
-"""Pictures that commands write to files."""
+"""This module writes the pictures of commands to files."""
 
 from __future__ import annotations
 

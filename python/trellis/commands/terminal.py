@@ -1,11 +1,11 @@
-"""The size of the terminal, as far as the environment says it."""
+"""This module has the size of the terminal, as far as the environment says it."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-#: What the variables must say at least: in less no text has room, and rich prints nothing at all.
+#: The variables must say at least this: in less no text has room, and rich prints nothing at all.
 _LEAST = {"COLUMNS": 20, "TERMINAL_WIDTH": 20, "LINES": 2}
 
 
@@ -13,7 +13,7 @@ def forget_odd_sizes() -> None:
     """Remove sizes from the environment that no terminal has: containers and CI set ``COLUMNS=0``.
 
     rich and typer then ask the terminal, or take 80 columns. Numbers that are too small, and texts that are
-    no numbers, count as unknown. To be called before typer is imported.
+    no numbers, count as unknown. Call this before typer is imported.
     """
     for name, least in _LEAST.items():
         text = os.environ.get(name)
@@ -30,6 +30,6 @@ def open_closed_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
             continue
-        opened = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+        opened = os.open(os.devnull, os.O_RDWR)  # it has the lowest number that is free
         os.set_inheritable(opened, opened == number)
         setattr(sys, name, os.fdopen(opened, "r" if name == "stdin" else "w"))

@@ -1,4 +1,4 @@
-"""trellis tune: fills the tuner's cache for the kernels of a run file.
+"""This module runs trellis tune: it fills the tuner's cache for the kernels of a run file.
 
 The lattice and the operators of the run are made, on links close to one, and applied until no trial is left:
 a few sweeps, a few short trajectories, or the solves for one propagator. Nothing of the run is written, and
@@ -41,7 +41,7 @@ from .output import Output
 
 #: Most kernels are launched several times in a sweep: so many sweeps have all launches of the longest trial.
 _SWEEPS = 12
-#: Trajectories with one step on each level.
+#: So many trajectories are made, with one step on each level.
 _TRAJECTORIES = 3
 #: A trial takes at most 48 launches.
 _ITERATIONS = 100
@@ -59,11 +59,11 @@ def tune(run_file: Path, *, json: bool) -> int:
     output = Output(json)
     model = _model_of(on_root(lambda: load_toml(run_file)))
     run, _ = load_run(run_file, model)
-    prepare("on", output.warning)  # whatever machine.tune and TRELLIS_TUNE say: this command tunes
+    prepare("on", output.warning)  # this command tunes, whatever machine.tune and TRELLIS_TUNE say
     set_threads(run.machine, output)
     start = time.perf_counter()
     work: Any = {MeasureRun: _solves, HmcRun: _trajectories, GenerateRun: _sweeps}[model]
-    for said in (output, Output(json=True)):  # twice, and told once
+    for said in (output, Output(json=True)):  # the work is done twice, and told once
         work(run, said)
     choices = broadcast(load().take_tuner_records())  # rank 0's hold for all
     for choice in choices:
@@ -141,6 +141,6 @@ def _solves(run: MeasureRun, output: Output) -> None:
 
 
 def _multigrid(run: MeasureRun, M: WilsonClover) -> Multigrid | None:
-    """One with a single sweep, which has all kernels, where the run solves with multigrid."""
+    """Return a multigrid with a single sweep, which has all kernels, where the run solves with multigrid."""
     table = run.solver.multigrid
     return None if table is None else set_up(table.model_copy(update={"sweeps": 1}), M, sources=1)

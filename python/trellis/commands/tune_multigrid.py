@@ -1,4 +1,5 @@
-"""trellis tune --multigrid: parameters of multigrid by the clock, as a table for the run file.
+"""This module runs trellis tune --multigrid: it finds parameters of multigrid by the clock, as a table for
+the run file.
 
 Parameters change bits, and clocks differ from machine to machine: what is found here is printed and never
 kept in the tuner's cache. A run has it once it stands in its run file.
@@ -42,7 +43,7 @@ _SEED = 1
 
 @dataclass(frozen=True)
 class Parameters:
-    """The keys of [solver.multigrid] that are tried."""
+    """These are the keys of [solver.multigrid] that are tried."""
 
     vectors: int
     sweeps: int
@@ -53,7 +54,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Trial:
-    """The seconds that parameters take.
+    """These are the seconds that parameters take.
 
     Attributes
     ----------
@@ -132,7 +133,7 @@ def _quarks(run: MeasureRun) -> dict[str, MeasuredQuark]:
 
 
 class _Search:
-    """One parameter after the other is changed, while that makes the run's solves faster."""
+    """It changes one parameter after the other, while that makes the run's solves faster."""
 
     def __init__(
         self, run: MeasureRun, table: MeasuredMultigridTable, M: WilsonClover, sources: int, output: Output

@@ -1,4 +1,4 @@
-"""trellis watch: a run on the terminal or on a local page, from its files alone."""
+"""This module runs trellis watch: it shows a run on the terminal or on a local page, from its files alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..watch.view_model import Curve, Listing, Picture, Watched
 from .output import Output
 
 _BARS = "▁▂▃▄▅▆▇█"
-#: Characters of a curve on the terminal, and of its name.
+#: A curve on the terminal has so many characters, and its name has so many.
 _WIDTH, _NAME = 30, 26
 _STYLES = {"running": "green", "finished": "green", "killed": "bold red", "stopped": "yellow"}
 
