@@ -9,7 +9,8 @@ may include itself, the folders it sees, and all that those see. Besides:
   name neither cpu:: nor cuda::, and there are no launches for one backend;
 - kernels' x.hpp do not bring memory nearer (no read_ahead, no ask_for, no claims of lines): views and walks
   do that, and only launches include x_lines.hpp, which says what a block reads and writes;
-- mpi.h only in comm/mpi/ and io/, cuda_runtime.h only in device/cuda/, OpenMP only in device/cpu/;
+- mpi.h is included only in comm/mpi/ and io/, and cuda_runtime.h only in device/cuda/; OpenMP is used only
+  in device/cpu/;
 - clocks are read in base/clock.hpp only; what a run does depends on times in device/ only (and at the end
   of a rank, and where Ctrl-C is looked for); elsewhere a Stopwatch measures for reports;
 - where a field lies (Backend::cuda and the like) is asked in base/, device/, field/storage and
@@ -56,8 +57,8 @@ LOADER = "ground.compiled_core"
 ASKED_CLASSES = {"QuarkOperator": "quarks", "Quark": "run_files"}
 # Calls of these names ask for a class.
 CLASS_QUESTIONS = ("isinstance", "issubclass", "instance")
-# These are words of the type of a quark in run files. Files and inputs of other programs have such words,
-# too.
+# These are words of the type of a quark in run files, and the rooms where they may stand beside a comparison:
+# files and inputs of other programs have such words, too.
 QUARK_TYPES = {"wilson", "clover", "twisted_mass", "domain_wall", "staggered", "hisq"}
 TYPE_ROOMS = ("run_files", "peer_inputs")
 TYPE_WORDS = re.compile(r"(^|_)(type|kind|fermion)$")
@@ -93,8 +94,8 @@ PYTHON_ROOMS: dict[str, tuple[str, ...]] = {
     "commands": ("measure", "generate", "glass", "analysis", "peer_inputs", "campaign", "model", "watch"),
 }
 
-# Clocks decide in these places: the end of a rank waits for other ranks only so long; tests delay messages; a
-# memory begins with a number that no other begins with.
+# These may act by time: the end of a rank waits for other ranks only so long; tests delay messages; a memory
+# begins with a number that no other memory begins with.
 TIMED = (
     "device",
     "comm/mpi/end_of_job.cpp",

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tools" / "machine_code.txt"
 ARCHITECTURE = "sm_90"
 
-# How much a number of a family may grow before it counts: another release of the compiler moves a little.
+# A number of a family may grow by so much before it counts: another release of the compiler moves a little.
 GROWTH = 0.08
 MORE_REGISTERS = 16
 
@@ -45,8 +45,8 @@ class Family:
     instructions: int
     local: int
     wide: int  # these are loads and stores of 16 bytes
-    half: int  # these are of 8
-    narrow: int  # these are of 4 and less
+    half: int  # these are loads and stores of 8
+    narrow: int  # these are loads and stores of 4 and less
 
     @property
     def accesses(self) -> int:

@@ -1,4 +1,4 @@
-"""Trellis: lattice QCD from a gauge field to a number with an error bar.
+"""Trellis does lattice QCD, from a gauge field to a number with an error bar.
 
 >>> import trellis as tr
 >>> U = tr.read_gauge_field("conf.ildg")                                        # doctest: +SKIP
@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import importlib
 
-#: This stands for that of typing, whose import takes several times as long as this file: __main__ takes
-#: Ctrl-C the sooner.
+#: This stands for TYPE_CHECKING of typing, whose import takes several times as long as this file: __main__
+#: takes Ctrl-C the sooner.
 TYPE_CHECKING = False
 
 __all__ = [

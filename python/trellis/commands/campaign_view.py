@@ -1,4 +1,5 @@
-"""The view of a running campaign on a terminal shows groups of tasks, running tasks, and its last words."""
+"""This module has the view of a running campaign on a terminal: groups of tasks, running tasks, and its last
+words."""
 
 from __future__ import annotations
 

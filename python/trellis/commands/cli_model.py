@@ -1,4 +1,4 @@
-"""The commands `trellis model ...`."""
+"""This module has the commands `trellis model ...`."""
 
 from __future__ import annotations
 

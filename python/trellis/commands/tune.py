@@ -65,7 +65,7 @@ def tune(run_file: Path, *, json: bool) -> int:
     work: Any = {MeasureRun: _solves, HmcRun: _trajectories, GenerateRun: _sweeps}[model]
     for said in (output, Output(json=True)):  # the work is done twice, and told once
         work(run, said)
-    choices = broadcast(load().take_tuner_records())  # rank 0's hold for all
+    choices = broadcast(load().take_tuner_records())  # the choices of rank 0 hold for all
     for choice in choices:
         load().fill_tuner(**choice)
     path = broadcast(keep(choices, output.warning) if load().rank() == 0 else None)

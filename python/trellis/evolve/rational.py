@@ -301,7 +301,7 @@ class _Interpolant:
         self.values = [x**power for x in self.support]
         others = points[1::2]
         order = len(others)
-        # Loewner matrix times weights = 0 holds, with one row for each point that is no support.
+        # The weights solve Loewner matrix times weights = 0, with one row for each point that is no support.
         rows = mpmath.matrix(order, order)
         right = mpmath.matrix(order, 1)
         for i, x in enumerate(others):

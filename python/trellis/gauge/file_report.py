@@ -1,4 +1,4 @@
-"""Reports on gauge files: the findings beside the links."""
+"""This module has reports on gauge files: the findings beside the links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileReport:
-    """A report on a gauge file: it names the format, and says whether the file is sound.
+    """This is a report on a gauge file: it names the format, and says whether the file is sound.
 
     Attributes
     ----------

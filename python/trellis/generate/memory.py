@@ -26,7 +26,7 @@ _PROCESS, _PROCESS_WITH_QUARKS = 78 << 20, 88 << 20
 _HEATBATH = 4.2
 #: Links, momenta, forces, staples, and copies while files are written take this.
 _QUENCHED = 15.0
-#: With the link derivative and the vectors of a solve they take this.
+#: They take this with the link derivative and the vectors of a solve.
 _WITH_QUARKS = 20.5
 #: Stout smearing needs this for the chain rule, and for each step.
 _STOUT, _STOUT_STEP = 3.0, 3.0

@@ -1,4 +1,4 @@
-"""Functions that check the arguments of users before the compiled core sees them.
+"""These functions check the arguments of users before the compiled core sees them.
 
 Each returns the checked value, or raises BadArgument, which names the argument, what is legal and what was
 found.

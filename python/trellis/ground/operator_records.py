@@ -94,8 +94,8 @@ class OperatorRecord:
     def adjoint(self) -> OperatorRecord | None:
         """Return the record of the operator whose propagator is gamma5 S^dagger gamma5.
 
-        It is the record itself, and with a twisted mass that of the opposite mu; None if there is no such
-        operator.
+        It is the record itself, and with a twisted mass that of the opposite mu; it is None if there is no
+        such operator.
         """
         if self.is_gamma5_hermitian:
             return self

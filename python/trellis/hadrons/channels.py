@@ -17,7 +17,7 @@ class MesonChannel:
     particle: str
     sink: str
     source: str
-    has_strange: bool = False  #: this is the antiquark's
+    has_strange: bool = False  #: it is true if the antiquark is strange
     has_strange_quark: bool = False
 
 

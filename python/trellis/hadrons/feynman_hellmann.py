@@ -128,9 +128,9 @@ def conserved_current_propagator(
         Gamma psi(x) = 1/2 [ (1 + gamma_mu) U_mu(x - mu)^dagger psi(x - mu)
                            - (1 - gamma_mu) U_mu(x) psi(x + mu) ]
 
-    The exponential exp(+i q.(x + mu/2 - x_src)) stands on the link from x, spatial links have nu/xi0; the
-    axial current of domain-wall fermions has -1 on the slices below Ls/2 and +1 above. It is the same
-    operator as gamma_mu, or gamma_mu gamma5, up to renormalisation, which for the vector current is 1
+    The exponential exp(+i q.(x + mu/2 - x_src)) stands on the link from x, and spatial links have the factor
+    nu/xi0; the axial current of domain-wall fermions has -1 on the slices below Ls/2 and +1 above. It is the
+    same operator as gamma_mu, or gamma_mu gamma5, up to renormalisation, which for the vector current is 1
     (doc/operators/domain_wall.md).
 
     Parameters

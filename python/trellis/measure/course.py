@@ -1,5 +1,5 @@
-"""The course of a measurement goes configuration by configuration, is saved after each source, and
-continued."""
+"""This module has the course of a measurement, which goes configuration by configuration, is saved after each
+source, and continued."""
 
 from __future__ import annotations
 

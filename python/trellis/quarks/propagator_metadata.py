@@ -1,5 +1,5 @@
-"""The attributes that an HDF5 file of a propagator has beside its numbers: they are read, checked, and
-protected by a checksum."""
+"""This module has the attributes of an HDF5 file of a propagator beside its numbers: they are read, checked,
+and protected by a checksum."""
 
 from __future__ import annotations
 

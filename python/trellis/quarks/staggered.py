@@ -153,7 +153,7 @@ class NaiveStaggeredOperator(StaggeredOperator):
 
 
 class HISQOperator(StaggeredOperator):
-    """This has fat links and the Naik term; its parameters are those of :class:`trellis.HISQ`."""
+    """It has fat links and the Naik term; its parameters are those of :class:`trellis.HISQ`."""
 
     def __init__(
         self,

@@ -132,7 +132,8 @@ class Flavour(Quark):
 
     @property
     def operator_flavours(self) -> int:
-        """The determinant of the flavour's hermitian even-odd operator is that of so many flavours."""
+        """Return the number of flavours whose determinant is that of the flavour's hermitian even-odd
+        operator."""
         return 2
 
     @property

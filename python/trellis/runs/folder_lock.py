@@ -110,7 +110,7 @@ class FolderLock:
                 if not _try_lock(descriptor, _byte(number)):
                     raise FileError(self._who_writes(number, held))
             mine = set(self._bytes())
-            dead = [line for line in held if mine.intersection(_numbers_in(line))]  # those were killed
+            dead = [line for line in held if mine.intersection(_numbers_in(line))]  # their runs were killed
             with contextlib.suppress(OSError):  # the disk is full: the lock is held, and messages name nobody
                 _write_text(descriptor, [*(line for line in held if line not in dead), self._text()])
             fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, _TEXT)

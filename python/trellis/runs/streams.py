@@ -106,5 +106,5 @@ class GuardedConsole(Console):
         super().__init__(file=GuardedStream("stderr" if stderr else "stdout"), **options)  # type: ignore[arg-type]
 
     def on_broken_pipe(self) -> None:
-        """The command decides; rich would end the program in its own way."""
+        """Raise the error again: the command decides, and rich would end the program in its own way."""
         raise
