@@ -73,11 +73,11 @@ def demo_campaign(
     Parameters
     ----------
     folder
-        Of the demo, with the run files.
+        It is that of the demo, with the run files.
     analyses
         Each begins when the last task of its chains is done.
     cores
-        Of the machine. Chains run side by side, and so do the parts of a measurement.
+        They are those of the machine. Chains run side by side, and so do the parts of a measurement.
     """
     tables, last = [], {}
     threads = max(1, cores // len(chains)), max(1, cores // sum(chain.parts for chain in chains))

@@ -19,7 +19,7 @@ class Kind:
     files
         The files of this kind, in words.
     module, model
-        Where its model is; it is loaded when its schema is asked for.
+        Its model is there; it is loaded when its schema is asked for.
     """
 
     files: str

@@ -59,9 +59,9 @@ class Trial:
     Attributes
     ----------
     setup, solve
-        Of a set-up, and of one right-hand side.
+        They are those of a set-up, and of one right-hand side.
     total
-        For the right-hand sides of the run on one configuration.
+        It is for the right-hand sides of the run on one configuration.
     """
 
     setup: float

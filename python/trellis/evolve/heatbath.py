@@ -29,7 +29,7 @@ class HeatBath(NotCopied):
     beta
         6 / g0^2, at least 0.
     seed
-        Of all random numbers of the chain.
+        All random numbers of the chain depend on it.
     over_relaxation
         Over-relaxation sweeps after each heat-bath sweep.
     """
@@ -49,7 +49,7 @@ class HeatBath(NotCopied):
         Parameters
         ----------
         number
-            Of the sweep, from 1: part of the key of the random numbers.
+            It is the number of the sweep, from 1, and part of the key of the random numbers.
 
         Raises
         ------
@@ -88,7 +88,7 @@ def quenched(
     beta
         6 / g0^2.
     seed
-        Of the random numbers; with the same seed and parameters the links have the same bits.
+        The random numbers depend on it; with the same seed and parameters the links have the same bits.
     sweeps
         Heat-bath sweeps.
     over_relaxation

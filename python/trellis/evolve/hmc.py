@@ -86,7 +86,7 @@ class Monomial(NotCopied):
         Parameters
         ----------
         U
-            As in :meth:`action`.
+            It is like that of :meth:`action`.
 
         Returns
         -------
@@ -137,9 +137,9 @@ class Level:
     scheme
         "leapfrog", "omelyan2", "omelyan4" or "force_gradient".
     steps
-        Of each drift of the level before; of the trajectory for the first.
+        Each drift of the level before has so many; for the first level the trajectory has them.
     monomials
-        Whose forces act on this time scale.
+        Their forces act on this time scale.
     lambda_
         Parameter of omelyan2.
     """
@@ -161,9 +161,9 @@ class HMC(NotCopied):
     levels
         Nested time scales, outermost first.
     length
-        Of a trajectory.
+        A trajectory is so long.
     seed, stream
-        Of all random numbers of the chain.
+        All random numbers of the chain depend on them.
 
     Raises
     ------
@@ -201,7 +201,7 @@ class HMC(NotCopied):
         Parameters
         ----------
         number
-            Of the trajectory, from 1: part of the key of the random numbers.
+            It is the number of the trajectory, from 1, and part of the key of the random numbers.
         test
             False: accepted whatever dH is (thermalisation).
         is_covered

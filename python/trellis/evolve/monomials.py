@@ -48,7 +48,7 @@ class Sea:
     monomials
         Lists by the name that [[integrator]] uses.
     intervals
-        By flavour, of those with rational functions: part of the state of a run.
+        Each flavour with rational functions has one; they are part of the state of a run.
     """
 
     run: HmcRun
@@ -124,7 +124,7 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
     U
         The field on which spectral intervals are measured that neither the run file nor `intervals` has.
     intervals
-        Of the state that the run goes on from: then nothing is measured.
+        They are those of the state that the run goes on from: then nothing is measured.
     """
     sea = Sea(run)
     arithmetic = run.molecular_dynamics.arithmetic
@@ -153,7 +153,7 @@ def hamiltonian(run_file: str | os.PathLike, U: GaugeField) -> dict[str, tuple[M
     Parameters
     ----------
     run_file
-        Of `trellis generate`, with [molecular_dynamics].
+        It is one of `trellis generate`, with [molecular_dynamics].
     U
         The field on which spectral intervals are measured that the run file does not have.
 

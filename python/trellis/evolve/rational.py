@@ -41,7 +41,7 @@ class Rational:
     Attributes
     ----------
     exponent
-        Of the power that is approximated.
+        This is the power that is approximated.
     low, high
         The interval.
     error

@@ -47,7 +47,7 @@ class GaugeField(NotPickled):
     core
         The field of the compiled part.
     report
-        What was found in the file that it was read from; None of fields that come from no file.
+        It was found in the file that the field was read from; it is None for fields that come from no file.
     """
 
     _instead = "write them to files (U.write), which tr.read_gauge_field reads"

@@ -35,13 +35,13 @@ class GradientFlow(NotCopied, NoArray):
     Parameters
     ----------
     U
-        Where it starts; left alone.
+        It starts there; the links are left alone.
     action
         "wilson" or "symanzik" (tree level).
     tolerance
-        Of the estimated error of a step, a Frobenius norm of links; below 1.
+        The estimated error of a step, a Frobenius norm of links, is at most this; it is below 1.
     first_step, largest_step
-        Of t / a^2.
+        They are steps of t / a^2.
     step
         A fixed step length instead, at most 0.15: with longer ones the shortest waves of the links grow. The
         last step before a time asked for may be shorter.
@@ -209,7 +209,7 @@ def flow_history(
     time, spacing
         t / a^2; both positive.
     action, tolerance, step
-        As of :class:`GradientFlow`.
+        They are those of :class:`GradientFlow`.
     progress
         True shows the flow time on standard error; a function is called with each time that was measured.
 

@@ -33,7 +33,7 @@ def hot(geometry: Geometry | FourIntegers, *, seed: int) -> GaugeField:
     geometry
         The lattice, or its extents (x, y, z, t).
     seed
-        Of the random numbers, an unsigned integer of 64 bits; the bits do not depend on the ranks.
+        The random numbers depend on it, an unsigned integer of 64 bits; the bits do not depend on the ranks.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def weak_field(geometry: Geometry | FourIntegers, *, seed: int, spread: float = 
     geometry
         The lattice, or its extents (x, y, z, t).
     seed
-        Of the random numbers, an unsigned integer of 64 bits; the bits do not depend on the ranks.
+        The random numbers depend on it, an unsigned integer of 64 bits; the bits do not depend on the ranks.
     spread
         At least 0.
 

@@ -52,7 +52,7 @@ def run(
     Returns
     -------
     HeatBathResult or TrajectoriesResult
-        What `trellis generate --json` prints.
+        `trellis generate --json` prints it.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def propose_steps(
     Returns
     -------
     StepProposal
-        What `trellis generate --tune --json` prints.
+        `trellis generate --tune --json` prints it.
 
     Raises
     ------

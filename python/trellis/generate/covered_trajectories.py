@@ -29,7 +29,7 @@ class CoveredTrajectories:
     Attributes
     ----------
     intervals
-        Of each flavour with a rational function, as states have them; None before they are known.
+        Each flavour with a rational function has one, as states have them; None before they are known.
     """
 
     def __init__(self, run: HmcRun, output: Reporter) -> None:

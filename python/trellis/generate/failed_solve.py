@@ -32,7 +32,7 @@ def keeping_failed_solves(
     Parameters
     ----------
     folder
-        Of the run.
+        It is that of the run.
     number
         The trajectory.
     U
@@ -40,12 +40,12 @@ def keeping_failed_solves(
     failed
         Asked after an error: the links at which it came up, and what was done there.
     content
-        For the JSON file.
+        The JSON file gets it.
 
     Raises
     ------
     NumericError, NotConverged
-        What was raised inside, with a longer text.
+        It was raised inside, and has a longer text.
     """
     try:
         yield

@@ -51,9 +51,9 @@ class _Vectors:
     Attributes
     ----------
     kept, in_solve
-        On half the lattice for each pole and pseudofermion: kept, and in a solve.
+        Each pole and pseudofermion takes so many on half the lattice: kept, and in a solve.
     measured
-        For each noise vector of on-line measurements: source, solution, those of the batched solve,
+        On-line measurements take so many for each noise vector: source, solution, those of the batched solve,
         insertions.
     """
 

@@ -91,14 +91,14 @@ class TrajectoriesResult(GenerationResult):
     trajectories
         Number of the last trajectory.
     made
-        How many this call has made.
+        This call has made so many.
     seconds_per_trajectory
         Mean time of a trajectory, in s; None without trajectories.
     acceptance
         Share of accepted trajectories of this call. If none of them had the Metropolis test it is the mean of
         min(1, exp(-dH)); None without trajectories.
     metropolis_tested
-        How many trajectories of this call had the Metropolis test.
+        So many trajectories of this call had the Metropolis test.
     plaquette
         Mean plaquette of the trajectories that were tested, or of all; None without trajectories.
     exp_minus_dh
@@ -109,7 +109,8 @@ class TrajectoriesResult(GenerationResult):
     seconds_by_part
         Seconds of a trajectory by kind of work.
     performance_by_part
-        By kind of work: ``gflops`` and ``gbytes_per_second`` in 10^9 per second, and ``fraction_of_roof``.
+        Each kind of work has ``gflops`` and ``gbytes_per_second`` in 10^9 per second, and
+        ``fraction_of_roof``.
     """
 
     trajectories: int

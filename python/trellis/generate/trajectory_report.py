@@ -93,9 +93,9 @@ def describe_parts(parts: dict[str, Part], seconds: float, made: int) -> list[st
     Parameters
     ----------
     parts
-        By kind of work, summed over the trajectories.
+        Each kind of work has one, summed over the trajectories.
     seconds
-        In trajectories, all together.
+        All trajectories together took so many.
     made
         Trajectories.
     """

@@ -59,7 +59,7 @@ def run(
     Returns
     -------
     GlassResult
-        What `trellis glass --json` prints.
+        `trellis glass --json` prints it.
 
     Raises
     ------

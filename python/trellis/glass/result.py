@@ -21,7 +21,7 @@ class GlassResult:
     couplings
         "gaussian", "plus_minus" or "ferromagnet".
     temperatures
-        In units of J, ascending.
+        They are in units of J, ascending.
     replicas
         Sets of spins at every temperature.
     steps
@@ -36,8 +36,7 @@ class GlassResult:
     exchange_acceptance
         Share of accepted exchanges of each temperature with the next one; None where none was proposed.
     round_trips
-        How often sets of spins went from the lowest temperature to the highest and back, all samples
-        together.
+        Sets of spins went so often from the lowest temperature to the highest and back, all samples together.
     seconds
         Wall time of the steps of this call, in s.
     nanoseconds_per_spin

@@ -63,7 +63,7 @@ def read(group: Any, name: str, where: str, *, integers: bool = False) -> NDArra
     Parameters
     ----------
     group
-        Of the compiled part's HDF5.
+        It is one of the compiled part's HDF5.
     where
         File and group, for messages.
     integers

@@ -16,11 +16,11 @@ class HostWork:
     Attributes
     ----------
     what : str
-        What the host does.
+        It says what the host does.
     when : str
-        How often.
+        It says how often.
     copies : str
-        What travels between host and GPU for it.
+        It says what travels between host and GPU for it.
     sources : tuple of str
         Files of src/trellis that do it.
     """

@@ -38,7 +38,7 @@ def peak_gflops(precision: str) -> float:
     Parameters
     ----------
     precision
-        Of the arithmetic: "double", "float" or "half" (computed in float).
+        It is that of the arithmetic: "double", "float" or "half" (computed in float).
     """
     core = load()
     return core.minimum(fma_peak("double" if precision == "double" else "float")) * core.size() * 1e-9

@@ -48,7 +48,7 @@ def displaying(what: str, total: float, *, wanted: bool = True) -> Iterator[Call
     what
         A word in front: "solve".
     total
-        Of the work, in any unit.
+        The work has so much, in any unit.
     """
     if not wanted or launched_rank() != 0:
         yield lambda done, text: None

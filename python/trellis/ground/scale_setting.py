@@ -17,12 +17,12 @@ def reference_time(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> 
     energy
         E(t) at these times.
     target
-        Of t^2 E.
+        t^2 E has to reach this.
 
     Returns
     -------
     float
-        By cubic interpolation of t^2 E; NaN if the target is not reached.
+        It comes from cubic interpolation of t^2 E; NaN if the target is not reached.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def w0_scale(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> float:
     Parameters
     ----------
     times, energy, target
-        As in :func:`reference_time`; at least five times.
+        They are those of :func:`reference_time`, with at least five times.
 
     Returns
     -------

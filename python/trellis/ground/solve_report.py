@@ -17,13 +17,13 @@ class SolveReport:
     Attributes
     ----------
     method
-        In words.
+        It names the methods in words.
     iterations
-        Of the right-hand side that took most.
+        The right-hand side that took most took so many.
     relative_residuals
         |b - M x| / |b| of each right-hand side, recomputed in double from the final x.
     converged, reason
-        Whether every tolerance was met, and why the solve stopped.
+        They say whether every tolerance was met, and why the solve stopped.
     stages
         A line for each part of a solve that was stuck and went on with a surer method; else empty.
     history
@@ -34,10 +34,10 @@ class SolveReport:
     gflops, gbytes_per_second
         10^9 floating-point operations and must-move bytes per second, all ranks.
     roof_gflops
-        What this machine could reach at the solve's ratio of flops to bytes: the smaller of its peak and its
+        This machine could reach this at the solve's ratio of flops to bytes: the smaller of its peak and its
         measured bandwidth (for a working set of this size) times that ratio; None if not measured.
     conventional_gflops
-        With the flops of domain-wall operators as papers count them, with dense matrices in the fifth
+        They have the flops of domain-wall operators as papers count them, with dense matrices in the fifth
         dimension (9.8 to 12.1 thousand for a 5-D site in S and S^dagger, Ls = 12 to 20); else as gflops.
     peak_gflops
         10^9 fused multiply-add flops per second of all ranks, measured; None if not.
@@ -95,7 +95,7 @@ class SolveReport:
         Parameters
         ----------
         roof_gflops
-            As the attribute of this name.
+            It is the attribute of this name.
         """
         return replace(self, roof_gflops=roof_gflops)
 
@@ -124,7 +124,7 @@ class SolveReport:
         Parameters
         ----------
         path
-            Where the picture is saved (PNG, PDF or SVG, by the ending); without it nothing is saved.
+            The picture is saved there (PNG, PDF or SVG, by the ending); without it nothing is saved.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class NotConverged(Error):
     Parameters
     ----------
     message
-        What is printed: the method, the number of iterations and the residual that was reached.
+        This is printed: the method, the number of iterations and the residual that was reached.
     report
         See below.
 

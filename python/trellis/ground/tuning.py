@@ -53,8 +53,8 @@ class Cache:
     Attributes
     ----------
     choices
-        By key, the best of all files: a way that was timed again replaces older choices, else the fastest
-        stays.
+        Each key has the best of all files: a way that was timed again replaces older choices, else the
+        fastest stays.
     files
         Files that were read and belong to this machine and build.
     foreign
@@ -199,7 +199,7 @@ def write_choices(choices: Iterable[Choice], folder: Path | None = None) -> Path
     Parameters
     ----------
     choices
-        As the core's take_tuner_records() gives them.
+        They are as the core's take_tuner_records() gives them.
     folder
         Default: :func:`cache_folder`. It is made.
 
@@ -239,7 +239,7 @@ def prepare(mode: TuneMode | None = None, warn: Callable[[str], None] | None = N
     Parameters
     ----------
     mode
-        Of a run file; default: TRELLIS_TUNE, or `read`.
+        It is that of a run file; the default is TRELLIS_TUNE, or `read`.
     warn
         Gets a line for each damaged file; default: a Python warning.
 
@@ -277,7 +277,7 @@ def keep(choices: list[Choice], warn: Callable[[str], None]) -> Path | None:
     Parameters
     ----------
     choices
-        As the core's take_tuner_records() gives them.
+        They are as the core's take_tuner_records() gives them.
     warn
         Gets the reason where they cannot be written.
 

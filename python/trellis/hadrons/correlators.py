@@ -246,7 +246,7 @@ def nucleon(
     S
         The propagator of up; without `down` of both flavours.
     down
-        That of down: with a twisted mass of the opposite mu, without which there is a UserWarning.
+        It is that of down: with a twisted mass it has the opposite mu, without which there is a UserWarning.
     momenta
         Integer vectors n, p = 2 pi n / L.
 

@@ -268,7 +268,7 @@ def projected_feynman_hellmann(
     insertion
         The flavour that carries the current.
     name, parity, momenta
-        As in :func:`baryon`.
+        They are those of :func:`baryon`.
 
     Raises
     ------

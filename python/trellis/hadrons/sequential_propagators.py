@@ -52,7 +52,7 @@ def nucleon_sequential_source(
     separation
         Time of the sink from the source, 0 to Lt - 1.
     insertion
-        What carries the current: "up" (two terms), "down", or "isovector", up - down, for one solve.
+        This carries the current: "up" (two terms), "down", or "isovector", up - down, for one solve.
     spin, parity
         Projector, as in :func:`nucleon_feynman_hellmann`.
     momentum
@@ -177,7 +177,7 @@ def three_point(
     down, solve_down
         The down quark and its solver, where they are others than `S` and `solve`; both or neither.
     insertion, spin, parity, momentum, momentum_transfers
-        As in :func:`nucleon_sequential_source` and :func:`nucleon_three_point`.
+        They are those of :func:`nucleon_sequential_source` and :func:`nucleon_three_point`.
 
     Returns
     -------
@@ -243,7 +243,7 @@ class QuarkLine:
     S
         Its propagator.
     sink
-        That as the sink sees it: smeared, or S itself.
+        The sink sees this propagator: it is smeared, or S itself.
     """
 
     solve: BoundSolver
@@ -259,9 +259,9 @@ def lines_of(
     Parameters
     ----------
     insertion
-        As in :func:`nucleon_sequential_source`.
+        It is that of :func:`nucleon_sequential_source`.
     is_doublet
-        Whether up and down are solved for apart: "isovector" is then their difference.
+        It is true if up and down are solved for apart: "isovector" is then their difference.
     """
     return {"up": 1, "down": -1} if insertion == "isovector" and is_doublet else {insertion: 1}
 
@@ -274,7 +274,7 @@ def conjugate_lines(
     Parameters
     ----------
     insertion
-        As in :func:`nucleon_sequential_source`.
+        It is that of :func:`nucleon_sequential_source`.
     up, down
         Both flavours; None: down is up.
     """

@@ -24,7 +24,7 @@ class StaggeredChannel:
     Attributes
     ----------
     name
-        Of datasets.
+        Datasets have this name.
     particle
         The lightest state, for analyses.
     sign
@@ -32,7 +32,7 @@ class StaggeredChannel:
     spin
         The matrix of spin, and of taste, of the operator; its states have no sign in time.
     partner
-        Those of the parity partner, whose states have the sign (-1)^t.
+        These are spin and taste of the parity partner, whose states have the sign (-1)^t.
     """
 
     name: str

@@ -57,7 +57,7 @@ def run(
     Returns
     -------
     MeasureResult
-        What `trellis measure --json` prints.
+        `trellis measure --json` prints it.
 
     Raises
     ------

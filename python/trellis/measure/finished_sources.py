@@ -70,7 +70,7 @@ def load_sources(
     Parameters
     ----------
     path
-        Of the configuration, for messages.
+        It is that of the configuration, for messages.
     notice
         Gets a line where the words of the file are of an earlier language.
 

@@ -102,7 +102,7 @@ def write_input(root: Any, path: str, stamp: FileStamp, U: GaugeField) -> None:
     root
         Group of the compiled part's HDF5.
     stamp
-        From before the file was read: one that is replaced meanwhile is not taken for this one.
+        It is from before the file was read: one that is replaced meanwhile is not taken for this one.
     """
     root.set_text("input_file", path)
     root.set_integer("input_bytes", stamp.bytes)

@@ -34,7 +34,7 @@ def deflated_solver(
     Parameters
     ----------
     name
-        Of the modes' file in `deflation.directory`.
+        The modes' file in `deflation.directory` has this name.
     run_file
         The text of the run file, for provenance.
 

@@ -66,11 +66,11 @@ class ConfigurationMultigrid:
     Attributes
     ----------
     of_each
-        That of each flavour: of the lightest one, and its exact shifts to the others.
+        It has that of each flavour: of the lightest one, and its exact shifts to the others.
     lightest
-        That of the lightest flavour.
+        It is that of the lightest flavour.
     seconds
-        What its set-up took now; 0 where it was read.
+        Its set-up took so many now; it is 0 where it was read.
     words
         A line on it.
     """
@@ -161,7 +161,7 @@ def multigrid_of(
     sources
         Right-hand sides that share the set-up.
     name
-        Of the file in the directory.
+        The file in the directory has this name.
     run_file
         The text of the run file, for provenance.
 

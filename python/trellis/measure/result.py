@@ -19,7 +19,7 @@ class MeasureResult:
     configurations
         Numbers of these configurations.
     skipped
-        How many of them were finished before this call.
+        So many of them were finished before this call.
     stopped
         True where the run was asked to stop before its end; `resume=True` goes on.
     seconds

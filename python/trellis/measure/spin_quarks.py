@@ -56,9 +56,9 @@ class SpinQuarks:
     Attributes
     ----------
     files
-        What stores the propagators, or takes them from files.
+        It stores the propagators, or takes them from files.
     multigrid
-        That of the configuration, where the run solves with it.
+        It is that of the configuration, where the run solves with it.
     solver_choice
         Why the solvers were chosen; empty where the run file has chosen.
     """

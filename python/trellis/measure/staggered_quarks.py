@@ -79,9 +79,9 @@ class StaggeredQuarks:
     Attributes
     ----------
     files
-        What stores the propagators, or takes them from files.
+        It stores the propagators, or takes them from files.
     multigrid, solver_choice
-        Those of quarks with spin; there is no multigrid for staggered quarks, and nothing to choose.
+        Quarks with spin have these; there is no multigrid for staggered quarks, and nothing to choose.
     """
 
     multigrid: ConfigurationMultigrid | None = None

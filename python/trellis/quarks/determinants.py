@@ -97,7 +97,8 @@ def _eliminated(
     Returns
     -------
     log det, first, last
-        Of what stands on the diagonal, with that of the unitary matrix; what is left of the second row.
+        log det is that of what stands on the diagonal, with that of the unitary matrix; first and last are
+        left of the second row.
     """
     rows = len(upper)
     factors, tau, _, failure = lapack.zgeqrf(np.vstack([upper, lower]), lwork=LAPACK_BLOCK * rows)

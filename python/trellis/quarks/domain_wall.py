@@ -80,9 +80,9 @@ class MoebiusDomainWall(QuarkOperator):
     boundary
         Phases for crossing the boundary in x, y, z, t, of modulus 1; 0 is Dirichlet.
     link_reals
-        As of :class:`WilsonClover`.
+        It is that of :class:`WilsonClover`.
     columns_per_solve
-        How many of a propagator's twelve columns are solved together; divides 12. The slices share links
+        So many of a propagator's twelve columns are solved together; it divides 12. The slices share links
         already, so more columns cost memory and gain little.
 
     Raises

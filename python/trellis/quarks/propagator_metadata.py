@@ -33,7 +33,7 @@ class Metadata:
     root
         Group of the compiled part's HDF5.
     path
-        For messages.
+        Messages name it.
     kind
         The kind of propagator that is expected.
     size
@@ -48,9 +48,9 @@ class Metadata:
     boundary : list of complex
         Phases.
     operator : OperatorRecord or None
-        That it was solved with, where the file says.
+        It was solved with this, where the file says.
     is_sink_smeared : bool
-        Whether the file says that the sink was smeared.
+        It is true if the file says that the sink was smeared.
     checksum : int
         CRC-32 of all that (doc/formats.md).
     """

@@ -64,7 +64,7 @@ def write_propagator(
     Parameters
     ----------
     measurement
-        What :func:`propagator_input.measurement_text` gives back; without "<" and "&".
+        :func:`propagator_input.measurement_text` gives it back; it is without "<" and "&".
     """
     if integer("precision", precision) not in (32, 64):
         raise BadArgument(f"precision must be 32 or 64 bits, found {precision!r}")

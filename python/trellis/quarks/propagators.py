@@ -216,7 +216,7 @@ class Propagator(PropagatorBase):
     Attributes
     ----------
     report : SolveReport or None
-        What the solves did; None if it was read or made from an array.
+        It says what the solves did; None if it was read or made from an array.
     midpoint : Propagator or None
         Domain-wall fermions with an even Ls: the quark of the middle of the fifth dimension, for m_res.
     axial_current : ndarray or None
@@ -229,7 +229,7 @@ class Propagator(PropagatorBase):
         Name, parameters and plaquette of the operator that it was solved with; None if it was made from an
         array, or read from a file that does not say.
     is_sink_smeared : bool
-        Whether the sink has been smeared (:meth:`smear_sink`): it is no M^-1 source any more.
+        It is true if the sink has been smeared (:meth:`smear_sink`): it is no M^-1 source any more.
     """
 
     _instead = "write them to files (S.write), which tr.read_propagator reads"

@@ -40,7 +40,7 @@ class Source(SharedByCopies, NoArray):
         The columns lie on this device: "cpu" or "cuda". Operators of any device take them; on their own
         device nothing is copied.
     description : str
-        For people and for the provenance.
+        It is for people and for the provenance.
     """
 
     _no_array = "solvers that are bound to an operator take them as they are"
@@ -227,7 +227,7 @@ def noise_source(
     has_spin
         False: a source of staggered quarks.
     sites
-        As of :func:`wall_source`; the numbers on the corners are those of "all".
+        They are those of :func:`wall_source`; the numbers on the corners are those of "all".
     device
         "cpu" or "cuda", where the source is made; the numbers are the same.
 

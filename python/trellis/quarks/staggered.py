@@ -198,7 +198,7 @@ class HISQOperator(StaggeredOperator):
         Parameters
         ----------
         mass, parameters
-            As for the class.
+            They are those of the class.
 
         Raises
         ------

@@ -34,8 +34,8 @@ class StaggeredPropagator(PropagatorBase):
     Attributes
     ----------
     report : SolveReport or None
-        What the solve did; of a solve for several masses with the residuals of this one. None if it was read
-        or made from an array.
+        It says what the solve did; that of a solve for several masses has the residuals of this one. None if
+        it was read or made from an array.
     operator : object or None
         Name, parameters and plaquette of the operator that it was solved with; None if it was made from an
         array, or read from a file that does not say.

@@ -68,7 +68,7 @@ class OldWord:
     path
         The keys and indices that lead to it.
     advice
-        What to write in its place.
+        It says what to write in its place.
     """
 
     path: _Path
@@ -244,7 +244,7 @@ class _Translator:
         Parameters
         ----------
         form
-            What advice shows a kind of smearing in.
+            Advice shows a kind of smearing in it.
         """
         if self.is_record:
             target.update({kind: target.get(kind) for kind in ("ape", "stout", "flow")})

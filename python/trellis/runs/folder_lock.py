@@ -47,7 +47,7 @@ class FolderLock:
     warn
         Gets a warning where the file system has no locks: the run goes on without.
     numbers
-        Of configurations that this run writes; None: all.
+        They are those of configurations that this run writes; None: all.
 
     Raises
     ------

@@ -51,9 +51,9 @@ class MultigridBytes:
     kept
         Test vectors, coarse matrices, and the operators in which cycles work, of all masses.
     setup
-        What the set-up takes beside them at its peak.
+        The set-up takes this beside them at its peak.
     cycle
-        What a cycle takes for each right-hand side.
+        A cycle takes this for each right-hand side.
     """
 
     kept: float
@@ -117,7 +117,7 @@ class MultigridBytes:
         local, below
             Extents of this level and of the next one on a rank.
         factor
-            By which the matrices of the next level take more.
+            The matrices of the next level take more by this factor.
         """
         field = int(np.prod(local)) * 4 * above * 4
         columns, matrices = vectors * field, factor * _matrices(vectors, below, grid)

@@ -52,8 +52,8 @@ class Step:
     number
         Number of the configuration, sweep or trajectory, None where there is none.
     completed, total
-        How many are done, and of how many; None where nothing is counted. Propagators and configurations are
-        those of this call; sweeps and trajectories are those of the whole run.
+        So many are done, of so many; None where nothing is counted. Propagators and configurations are those
+        of this call; sweeps and trajectories are those of the whole run.
     numbers
         Numbers of this step by name; ``seconds`` are in s, residuals are relative, ``t0`` is t0/a^2 and
         ``w0`` is w0/a; ``accepted`` is 1 or 0.

@@ -30,11 +30,11 @@ def bicgstab(
     Parameters
     ----------
     tolerance, max_iterations, fallback, iterations
-        As for :func:`cg`.
+        They are those of :func:`cg`.
     preconditioner
-        What is applied to residuals, approximately the inverse of the operator that is solved: a solver (of
-        that operator, inside ``tr.even_odd`` of its system), a solver bound to another operator of the same
-        links, or an operator. It need not be linear.
+        It is applied to residuals, and is approximately the inverse of the operator that is solved: a solver
+        (of that operator, inside ``tr.even_odd`` of its system), a solver bound to another operator of the
+        same links, or an operator. It need not be linear.
 
     Raises
     ------

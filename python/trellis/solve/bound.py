@@ -81,9 +81,9 @@ class BoundSolver(SharedByCopies, NoArray):
         Parameters
         ----------
         source
-            Of :func:`point_source` and the like, on the operator's lattice.
+            It comes from :func:`point_source` and the like, on the operator's lattice.
         guess
-            Where the solve starts, for example the propagator of another mass or a less accurate one; zero
+            The solve starts here, for example the propagator of another mass or a less accurate one; zero
             without it. Domain-wall fermions: one solved with ``keep_fields=True``, of the same Ls and
             ``columns_per_solve``.
         keep_fields
@@ -150,9 +150,11 @@ class BoundSolver(SharedByCopies, NoArray):
         noise
             Components of the vectors: "z2" (+-1) or "z4" (+-1 and +-i).
         seed, stream, configuration, first
-            Of the random numbers: `configuration` is its number, `first` that of the first vector.
+            They are the key of the random numbers: `configuration` is its number, `first` that of the first
+            vector.
         susceptibility
-            Also the second derivative by the chemical potential: a second solve for each vector.
+            The second derivative by the chemical potential is wanted, too: it takes a second solve for each
+            vector.
 
         Raises
         ------
@@ -246,13 +248,13 @@ class BoundSolver(SharedByCopies, NoArray):
             complex, this rank's part; of the shape that ``M.apply`` takes, [t, z, y, x, spin, colour], for
             domain-wall operators [s, t, z, y, x, spin, colour], for staggered ones [t, z, y, x, colour].
         guess
-            Where x starts, of the shape of `b`; zero without it.
+            x starts here, of the shape of `b`; zero without it.
         allow_not_converged
             Return what was reached instead of raising; the report tells how far it is.
         history
             Record the residual after each iteration (``report.history``).
         progress
-            As of :meth:`propagator`.
+            It is that of :meth:`propagator`.
 
         Returns
         -------

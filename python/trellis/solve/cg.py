@@ -30,7 +30,7 @@ def cg(
     Parameters
     ----------
     tolerance
-        Of |b - A x| / |b|, between 0 and 1.
+        The solve ends when |b - A x| / |b| is at most this; it lies between 0 and 1.
     max_iterations
         The solve ends there, converged or not.
     fallback

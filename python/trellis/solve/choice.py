@@ -45,9 +45,9 @@ class KrylovTrial:
     Attributes
     ----------
     iterations
-        Of a whole solve.
+        A whole solve takes so many.
     price
-        Of a whole solve, as seconds of a core with fixed speeds.
+        This is the price of a whole solve, as seconds of a core with fixed speeds.
     is_bound
         True if the trial ended before its last digit, since multigrid was seen to pay: lower bounds.
     """
@@ -72,15 +72,15 @@ class SolverChoice:
     Attributes
     ----------
     solver : Solver
-        For any operator that the multigrid serves, or for any operator where there is none.
+        It is for any operator that the multigrid serves, or for any operator where there is none.
     multigrid : Multigrid or None
         None where BiCGStab was chosen.
     sources : int
         Right-hand sides for which it was chosen.
     krylov : KrylovTrial
-        What BiCGStab takes.
+        This is what BiCGStab takes.
     forecast : MultigridForecast
-        What multigrid takes.
+        This is what multigrid takes.
     """
 
     solver: Solver
@@ -114,7 +114,7 @@ def choose_solver(
     sources
         Right-hand sides that will be solved for: 12 for each propagator.
     tolerance, max_iterations
-        Of the solver, as for :func:`cg`.
+        They are those of the solver, as for :func:`cg`.
     keys
         Further arguments of :func:`multigrid`.
 

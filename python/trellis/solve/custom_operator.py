@@ -23,9 +23,9 @@ class CustomOperator(SharedByCopies, NoArray):
     Parameters
     ----------
     M, apply, name
-        As for :func:`custom_operator`.
+        They are those of :func:`custom_operator`.
     flags
-        Whether it is linear, hermitian and positive.
+        They say whether it is linear, hermitian and positive.
 
     Raises
     ------
@@ -37,9 +37,9 @@ class CustomOperator(SharedByCopies, NoArray):
     operator_like : object
         The operator on whose fields it acts.
     name : str
-        For messages and reports.
+        Messages and reports have it.
     is_linear, is_hermitian, is_positive : bool
-        What is declared of it.
+        They are declared of it.
     """
 
     _no_array = "a solver takes it as its preconditioner"
@@ -77,9 +77,9 @@ def custom_operator(
         ``apply(psi)`` returns a new array of the shape of psi, which is that of ``M.apply``: this rank's part
         of one right-hand side. It is called on all ranks at the same time.
     linear, hermitian, positive
-        What is declared of it; tr.cg takes it as a preconditioner only where all three hold.
+        They are declared of it; tr.cg takes it as a preconditioner only where all three hold.
     name
-        For messages and reports.
+        Messages and reports have it.
 
     Raises
     ------

@@ -42,11 +42,11 @@ def deflated(solver: Solver, eigenvectors: Eigenvectors, *, reduction: float = 0
     Parameters
     ----------
     solver
-        Any that is not deflated itself. Around ``tr.even_odd(...)`` the eigenvectors are those of its system,
-        as they are inside.
+        It is any that is not deflated itself. Around ``tr.even_odd(...)`` the eigenvectors are those of its
+        system, as they are inside.
     eigenvectors
-        Of the same operator and even-odd form; binding the solver to an operator with other parameters or
-        links is a BadArgument.
+        They are those of the same operator and even-odd form; binding the solver to an operator with other
+        parameters or links is a BadArgument.
     reduction
         The residual is deflated anew when it has dropped by this factor; 0 chooses by the storage of the
         vectors.

@@ -51,13 +51,13 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
     extents : tuple of int
         Lx, Ly, Lz, Lt.
     storage : str
-        In which the vectors are kept: "double", "float" or "half".
+        The vectors are kept in it: "double", "float" or "half".
     tolerance : float
-        That the search asked for.
+        The search asked for it.
     converged : bool
-        Whether every residual met it, before a last rotation that may change them a little.
+        It is true if every residual met it, before a last rotation that may change them a little.
     seconds : float
-        What they cost, wall clock.
+        They cost so much wall time.
     bytes : int
         Memory of the stored vectors on this rank.
     """
@@ -137,7 +137,7 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
         Parameters
         ----------
         path
-            Where the picture is saved (PNG, PDF or SVG, by the ending); without it nothing is saved.
+            The picture is saved there (PNG, PDF or SVG, by the ending); without it nothing is saved.
 
         Returns
         -------
@@ -206,26 +206,27 @@ def lanczos(
     count
         Eigenvectors wanted.
     even_odd
-        Of which system: the Schur complement that ``tr.even_odd`` of this form solves, or M itself.
+        It says of which system: of the Schur complement that ``tr.even_odd`` of this form solves, or M
+        itself.
     block
         Right-hand sides that share an application of the operator.
     basis
         Largest number of basis vectors, in double; default 2 count + 4 block, or half the dimension.
     tolerance
-        Of |A^dagger A v - lambda v| / upper.
+        |A^dagger A v - lambda v| / upper is at most this.
     max_restarts
         The search ends there, converged or not; at least 1.
     allow_not_converged
         Return what there is where a residual missed the tolerance.
     degree, cutoff
-        Of the Chebyshev filter, which damps eigenvalues between cutoff and upper; default: found.
+        They belong to the Chebyshev filter, which damps eigenvalues between cutoff and upper; default: found.
     upper
         A bound of the spectrum, refused where a few unfiltered steps find larger eigenvalues; default:
         estimated from these.
     storage
-        In which the vectors are kept: "double", "float" or "half" (16 bit).
+        The vectors are kept in it: "double", "float" or "half" (16 bit).
     seed
-        Of the random first block.
+        The random first block depends on it.
 
     Raises
     ------

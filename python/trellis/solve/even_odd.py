@@ -42,7 +42,7 @@ def even_odd(solver: Solver, *, form: SchurForm = "symmetric") -> EvenOdd:
     Parameters
     ----------
     solver
-        What solves the Schur system; its tolerance is one of M x = b, whose residual the report has.
+        It solves the Schur system; its tolerance is one of M x = b, whose residual the report has.
     form
         "asymmetric": A_ee - 1/4 H_eo A_oo^-1 H_oe; "symmetric": 1 - 1/4 A_ee^-1 H_eo A_oo^-1 H_oe.
 

@@ -56,14 +56,14 @@ def gcr(
     Parameters
     ----------
     tolerance, max_iterations, fallback, iterations
-        As for :func:`cg`.
+        They are those of :func:`cg`.
     restart_length
         Steps between restarts: so many vectors are kept, twice.
     preconditioner
-        What is applied to residuals, approximately the inverse of the operator that is solved: a solver (of
-        that operator, inside ``tr.even_odd`` of its system), a solver bound to another operator of the same
-        links, an operator, or a multigrid (:func:`multigrid`), with which the vectors are kept in float. It
-        need not be linear.
+        It is applied to residuals, and is approximately the inverse of the operator that is solved: a solver
+        (of that operator, inside ``tr.even_odd`` of its system), a solver bound to another operator of the
+        same links, an operator, or a multigrid (:func:`multigrid`), with which the vectors are kept in float.
+        It need not be linear.
 
     Raises
     ------

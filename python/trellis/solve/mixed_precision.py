@@ -36,10 +36,10 @@ def mixed_precision(
     Parameters
     ----------
     solver
-        What iterates; its tolerance is that of the whole solve. cg keeps its direction across the corrections
+        It iterates; its tolerance is that of the whole solve. cg keeps its direction across the corrections
         (reliable updates, made for all columns of a batch when one needs them: the last bits of a column
-        depend on its batch with cg alone), other solvers begin anew with each. Inside another solver it
-        is run once.
+        depend on its batch with cg alone), other solvers begin anew with each. Inside another solver it is
+        run once.
     inner
         "float" (or "single"), "half": 16-bit fixed point with a scale per site, or "fp16": 16-bit floating
         point, faster and ten times less accurate, for operators that are well conditioned. Both forms of 16

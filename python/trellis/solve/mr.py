@@ -34,13 +34,13 @@ def mr(
     Parameters
     ----------
     tolerance, max_iterations, fallback, iterations
-        As for :func:`cg`.
+        They are those of :func:`cg`.
     relaxation
-        Factor of each step, between 0 and 2.
+        This factor multiplies each step; it lies between 0 and 2.
     preconditioner
-        What is applied to residuals, approximately the inverse of the operator that is solved: a solver (of
-        that operator, inside ``tr.even_odd`` of its system), a solver bound to another operator of the same
-        links, or an operator. It need not be linear.
+        It is applied to residuals, and is approximately the inverse of the operator that is solved: a solver
+        (of that operator, inside ``tr.even_odd`` of its system), a solver bound to another operator of the
+        same links, or an operator. It need not be linear.
 
     Raises
     ------

@@ -70,14 +70,14 @@ class Multigrid(SharedByCopies, NoArray):
     sweeps : int
         Sweeps of the set-up.
     trials : list of MultigridTrial
-        What the choice of the sweeps rests on, one trial for each number of sweeps; empty where they were
+        The choice of the sweeps rests on these, one trial for each number of sweeps; empty where they were
         given.
     seconds : float
-        What the set-up cost, wall clock.
+        The set-up cost so much wall time.
     bytes : int
         Memory of test vectors and coarse operator on this rank.
     notes : list of str
-        What the set-up mended on its way, a sentence each: test vectors that depended on each other.
+        The set-up mended this on its way, a sentence each: test vectors that depended on each other.
     """
 
     _no_array = "solvers take it as their preconditioner: tr.gcr(preconditioner=mg)"
@@ -190,7 +190,7 @@ class Multigrid(SharedByCopies, NoArray):
         Parameters
         ----------
         path
-            Where the picture is saved (PNG, PDF or SVG, by the ending); without it nothing is saved.
+            The picture is saved there (PNG, PDF or SVG, by the ending); without it nothing is saved.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class Multigrid(SharedByCopies, NoArray):
         path
             The file; one that is there is replaced.
         title
-            Of the page.
+            The page has it.
 
         Raises
         ------
@@ -268,7 +268,7 @@ def multigrid(
         legal extents near 4, and near 2 on coarse lattices. A lattice must have an even number of blocks in
         each direction, and each rank whole blocks.
     cycle
-        What levels between the finest and the coarsest do with a residual: "k", flexible GCR with their cycle
+        Levels between the finest and the coarsest do this with a residual: "k", flexible GCR with their cycle
         as preconditioner, to 0.1; or "v", one cycle.
     sweeps
         Each sweep replaces the test vectors by one cycle of them. Default: as many as pay for the sources, by
@@ -276,13 +276,13 @@ def multigrid(
     sources
         Right-hand sides that will be solved for, by which the sweeps are chosen: 12 for each propagator.
     smoother
-        What follows the coarse correction: "sap", the Schwarz method on blocks of even extents (on CPUs), or
+        It follows the coarse correction: "sap", the Schwarz method on blocks of even extents (on CPUs), or
         "mr", even-odd minimal residual on the whole lattice. Default: sap on CPUs where the lattice has such
         blocks, else mr.
     smoothing
         Cycles of sap, or steps of mr; default: 3 of those, 6 of these.
     coarse_tolerance
-        To which the coarse operator is solved in a cycle of a solve; 0.2 in those of the set-up.
+        The coarse operator is solved to this in a cycle of a solve; it is 0.2 in those of the set-up.
     coarse_solver
         "gcr", or "schwarz": gcr preconditioned by the additive Schwarz method on boxes of 2^4 coarse sites,
         which are solved for exactly. It has fewer steps, and with them fewer messages and sums, and more
@@ -292,9 +292,9 @@ def multigrid(
         or as many as have 8 coarse sites each where a rank would have less than 4, or parts of boxes. No
         bit depends on it.
     prolongator_storage
-        In which cycles read P: "half", 16-bit fixed point, or "single", from twice the memory.
+        Cycles read P in it: "half", 16-bit fixed point, or "single", from twice the memory.
     seed
-        Of the noise.
+        The noise depends on it.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def read_multigrid(path: str | os.PathLike, M: WilsonClover, *, coarse_ranks: in
     M
         The operator, on the links of the set-up.
     coarse_ranks
-        As for :func:`multigrid`: no property of a set-up.
+        It is that of :func:`multigrid`, and no property of a set-up.
 
     Raises
     ------

@@ -90,7 +90,7 @@ def report_page(multigrid: ReportedMultigrid, title: str) -> str:
     Parameters
     ----------
     title
-        Of the page.
+        The page has it.
     """
     core = multigrid._core
     parts = [f"<h1>{html.escape(title)}</h1>", "<h2>Levels</h2>", _html_table(_level_rows(multigrid))]

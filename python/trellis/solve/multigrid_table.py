@@ -27,16 +27,16 @@ class MultigridLevel:
     residuals : tuple of float
         Mean |D v| / |v| of the test vectors before the first sweep and after each sweep.
     worst_residual : float
-        Of a single vector, at the end.
+        A single vector has at most this, at the end.
     condition : float
         Largest estimate of the condition of a diagonal matrix of the next level.
     seconds : float
-        Of the set-up; on the finest lattice of the whole set-up, below it of the last one of this level and
-        all below.
+        The set-up took these; on the finest lattice they are those of the whole set-up, below it of the last
+        one of this level and all below.
     bytes : int
         Coarse matrices of this level and prolongator to the next one, on this rank.
     cycles : int
-        Of all solves so far.
+        All solves so far made so many.
     cycle_seconds : dict
         Seconds of the parts of these cycles on this rank; "coarse" has all levels below in it.
     """

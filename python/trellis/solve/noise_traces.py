@@ -78,7 +78,7 @@ class WilsonObservables:
     susceptibility_disconnected
         complex: (V_3 T^3) n^2 from pairs of different noise vectors, without bias; None for one vector.
     report
-        Of the solves.
+        This is the report of the solves.
     """
 
     condensate: NDArray[np.float64]
@@ -114,7 +114,7 @@ class StaggeredObservables:
     magnetisation
         Plane -> (1 / V) d log Z / dk.
     report
-        Of the solves.
+        This is the report of the solves.
     """
 
     condensate: NDArray[np.float64]

@@ -22,7 +22,7 @@ def displaying_solve(wanted: bool, tolerance: float) -> Iterator[None]:
     Parameters
     ----------
     tolerance
-        Of the solve: the bar is full where the residual has come down to it.
+        The solve has this tolerance: the bar is full where the residual has come down to it.
     """
     if not wanted:
         yield

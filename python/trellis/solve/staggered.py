@@ -53,7 +53,7 @@ class _StaggeredSolves(MassSolves):
         source
             x, y, z, t of the point source.
         solver
-            As of :meth:`solve`.
+            It is that of :meth:`solve`.
 
         Raises
         ------
@@ -92,13 +92,14 @@ class _StaggeredSolves(MassSolves):
         noise
             Components of the vectors: "z2" (+-1) or "z4" (+-1 and +-i).
         seed, stream, configuration, first
-            Of the random numbers: `configuration` is its number, `first` that of the first vector.
+            They are the key of the random numbers: `configuration` is its number, `first` that of the first
+            vector.
         susceptibility
-            Also the second derivatives: a second solve for each vector.
+            The second derivatives are wanted, too: they take a second solve for each vector.
         planes
-            Of the magnetisation, among "xy", "xz", "xt", "yz", "yt", "zt".
+            The magnetisation is wanted in these planes, among "xy", "xz", "xt", "yz", "yt", "zt".
         solver
-            As of :meth:`solve`.
+            It is that of :meth:`solve`.
 
         Raises
         ------
@@ -138,7 +139,7 @@ class Staggered(_StaggeredSolves, NaiveStaggeredOperator):
     charge_thirds, b, e
         Charge in thirds of e, and the quanta of the magnetic (b_x, b_y, b_z) and electric fields; integers.
     link_reals
-        As of :class:`WilsonClover`.
+        It is that of :class:`WilsonClover`.
 
     Raises
     ------
@@ -157,7 +158,7 @@ class HISQ(_StaggeredSolves, HISQOperator):
     epsilon
         Correction of the Naik term (heavy quarks); 0 for light ones.
     mass, boundary, mu_over_ipiT, charge_thirds, b, e
-        As of :class:`Staggered`.
+        They are those of :class:`Staggered`.
 
     Raises
     ------

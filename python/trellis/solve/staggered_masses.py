@@ -45,7 +45,8 @@ class StaggeredCondensates:
     condensate
         (1 / 4) Tr M^-1 / V, shape [mass, noise vector]; the mean over the vectors is the estimate.
     report
-        Of the solve, which all masses share; residuals are [mass][vector], one after the other.
+        This is the report of the solve, which all masses share; residuals are [mass][vector], one after the
+        other.
     """
 
     masses: tuple[float, ...]
@@ -69,11 +70,12 @@ class MassSolves(StaggeredOperator):
         Parameters
         ----------
         source
-            Of :func:`point_source` and the like with ``has_spin=False``, on the operator's lattice.
+            It comes from :func:`point_source` and the like with ``has_spin=False``, on the operator's
+            lattice.
         solver
             Any solver; default cg(tolerance=1e-10).
         guess
-            Where the solve starts, for example the propagator of another mass; zero without it.
+            The solve starts here, for example the propagator of another mass; zero without it.
         allow_not_converged
             Return what was reached instead of raising; ``S.report`` tells how far it is.
 
@@ -112,7 +114,7 @@ class MassSolves(StaggeredOperator):
         Parameters
         ----------
         source
-            As of :meth:`propagator`.
+            It is that of :meth:`propagator`.
         masses
             The masses, not 0; that of the operator does not matter.
         solver
@@ -158,13 +160,14 @@ class MassSolves(StaggeredOperator):
         Parameters
         ----------
         masses, solver
-            As of :meth:`propagators`.
+            They are those of :meth:`propagators`.
         vectors
             Number of noise vectors; twelve at a time are solved for, each time for all masses.
         noise
             Components of the vectors: "z2" (+-1) or "z4" (+-1 and +-i).
         seed, stream, configuration, first
-            Of the random numbers: `configuration` is its number, `first` that of the first vector.
+            They are the key of the random numbers: `configuration` is its number, `first` that of the first
+            vector.
 
         Raises
         ------
