@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The half of tools/gpu_check that runs on the machine with the GPU, as `run` in the unpacked pack; it needs bash, grep,
+# This half of tools/gpu_check runs on the machine with the GPU, as `run` in the unpacked pack; it needs bash, grep,
 # sed and coreutils. Each step has a limit of time and is a process of its own: one that fails or hangs is told of, and the
 # others run.
 #
@@ -41,13 +41,13 @@ steps_json=() tests_json=() machine_json=() failed_steps=0 late_steps=0
 : >"$work/machine.md"
 : >"$work/tests.md"
 
-# Open MPI from the folder of the pack, through shared memory alone. A process without mpirun is a world of one.
+# Open MPI comes from the folder of the pack, and uses shared memory alone. A process without mpirun is a world of one.
 export OPAL_PREFIX=$pack OPAL_LIBDIR=$pack/lib OMPI_MCA_mca_base_component_path=$pack/lib/openmpi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_ess_singleton_isolated=1
 export OMPI_MCA_plm=isolated OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none PMIX_MCA_pcompress_base_silence_warning=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
-# For the pack's own programs alone: those of the machine have libraries of their own.
+# This is for the pack's own programs alone: those of the machine have libraries of their own.
 # Some machines have the driver's library on LD_LIBRARY_PATH, or in the folder that containers mount, and nowhere else.
 with_libraries=(env "LD_LIBRARY_PATH=$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}:/usr/local/nvidia/lib64:/usr/local/nvidia/lib")
 PATH=$PATH:/usr/local/nvidia/bin:/usr/local/cuda/bin
@@ -57,7 +57,7 @@ left() { echo $((limit - SECONDS)); }
 wanted() { [[ ",$only," == *",$1,"* ]]; }
 least() { echo $(($1 < $2 ? $1 : $2)); }
 
-# A JSON text; control characters become spaces but for ends of lines.
+# quoted TEXT: prints it as a JSON text; control characters become spaces but for ends of lines.
 quoted() {
   local text
   text=$(printf '%s' "$1" | tr '\000-\011\013-\037' ' ' | tr -d '\177-\377')
@@ -71,7 +71,7 @@ joined() {
 }
 cell() { printf '%s' "${1//|//}" | tr '\n' ' '; }
 
-# note NAME RESULT SECONDS LIMIT REMARK LOG: one step into both results, with the end of the log if there is one.
+# note NAME RESULT SECONDS LIMIT REMARK LOG: puts one step into both results, with the end of the log if there is one.
 note() {
   local tail=
   [ -z "$6" ] || tail=$(tail -n 15 "$6" 2>/dev/null | tr -d '\r' | cut -c 1-400)
@@ -85,7 +85,8 @@ note() {
 }
 not_run() { note "$1" "not run" 0 0 "$2" ""; }
 
-# step NAME SECONDS COMMAND...: its output in $log. 0 if it ended with status 0 in time; `check_log` may object.
+# step NAME SECONDS COMMAND...: its output goes to $log. It returns 0 if the command ended with status 0 in time;
+# `check_log` may object.
 step_number=0 log='' check_log=''
 step() {
   local name=$1 most start=$SECONDS pid status remark='' until shown
@@ -142,8 +143,8 @@ host_facts() {
   fact "system" "$(first_line PRETTY_NAME /etc/os-release =), kernel $(uname -r), $(getconf GNU_LIBC_VERSION 2>/dev/null)"
 }
 
-# nvidia_facts WHEN FIELDS [FEWER]: asked for together, since each question takes half a second. Drivers that do not know a
-# field refuse the whole question.
+# nvidia_facts WHEN FIELDS [FEWER]: asks for them together, since each question takes half a second. Drivers that do not
+# know a field refuse the whole question.
 nvidia_facts() {
   local names values i
   # shellcheck disable=SC2016
@@ -164,7 +165,7 @@ gpu_facts() {
 }
 
 # ---- programs --------------------------------------------------------------------------------------------
-# Lines of JSON and of tables that a program has printed, also before it failed.
+# collect gathers the lines of JSON and of tables that a program has printed, also before it failed.
 result_lines=()
 collect() {
   local line
@@ -222,7 +223,7 @@ end_tests() {
   for line in "${differing[@]}"; do printf '\n%s processes: %s\n' "$1" "$line" >>"$work/different.md"; done
 }
 
-# Each test in a process of its own, since after a fault in a kernel a process can use the GPU no more.
+# Each test has a process of its own, since after a fault in a kernel a process can use the GPU no more.
 tests_of_one_process() {
   local until=$((SECONDS + $1 * slower)) name names
   export OMP_NUM_THREADS
@@ -267,12 +268,12 @@ memcheck() {
 }
 
 # ---- counters --------------------------------------------------------------------------------------------
-# Of a few launches by Nsight Compute: what moved, how, and how full the GPU was.
+# Nsight Compute says of a few launches what moved, how, and how full the GPU was.
 counter_names=(gpu__time_duration.sum dram__bytes.sum lts__t_sectors.sum
   l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
   smsp__inst_executed.sum sm__warps_active.avg.pct_of_peak_sustained_active launch__registers_per_thread)
 
-# The columns of a CSV file that have these names, a line for each launch, with the byte 1f between cells.
+# rows_of_csv prints the columns of a CSV file that have these names, a line for each launch, with the byte 1f between cells.
 rows_of_csv() {
   local header=() cells=() line i name row
   while IFS= read -r line; do
