@@ -16,7 +16,7 @@ class NotPickled:
     A TypeError says what to do instead. The compiled part holds the data, and only this process has it.
     """
 
-    #: The sentence ends with this.
+    #: The message of the TypeError ends with this.
     _instead: ClassVar[str] = "make them again in the same way"
     _verbs: ClassVar[str] = "pickled"
 

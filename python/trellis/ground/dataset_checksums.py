@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import ChecksumError, FileError
 from .parallel import on_root
 
-#: The attribute has this name.
+#: The attribute with the checksum of a dataset has this name.
 NAME = "crc32"
 
 

@@ -60,7 +60,7 @@ def _tensor(axis: str) -> StaggeredChannel:
     return StaggeredChannel(f"rho_t_{axis}", "rho_t", _OTHERS[axis], spin, partner)
 
 
-#: These are the eight, by name.
+#: These are the eight channels, by name.
 LOCAL_CHANNELS: dict[str, StaggeredChannel] = {
     channel.name: channel
     for channel in (
