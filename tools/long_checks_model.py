@@ -1,5 +1,4 @@
-"""This check has runs on this machine beside their forecasts: calibration and runs in turns, on one rank and
-on all cores.
+"""Runs on this machine beside their forecasts: calibration and runs in turns, on one rank and on all cores.
 
 Lattices of the runs are none of the calibration's, and no constant is fitted to the runs.
 """

@@ -1,5 +1,4 @@
-"""This check has multigrid on random lattices: it solves on all that have blocks, with the same bits on 1, 2
-and 4 ranks.
+"""Multigrid on random lattices: it solves on all that have blocks, with the same bits on 1, 2 and 4 ranks.
 
 Blocks that do not divide a lattice are refused with the legal ones.
 

@@ -1,5 +1,4 @@
-"""This check has the Heisenberg ferromagnet at its critical coupling: cumulant and correlation length of
-several extents.
+"""The Heisenberg ferromagnet at its critical coupling: cumulant and correlation length of several extents.
 
 Numbers are means over independent copies, from the second half of each run, with jackknife errors.
 """
