@@ -21,15 +21,15 @@ struct GaugeAction {
   static GaugeAction dbw2(double beta) { return {beta, -1.4088}; }
 };
 
-/// Collective; exact sums, the same bits however the lattice is cut.
+/// Returns the action. The sums are exact: the bits are the same however the lattice is cut. Collective.
 double action(const GaugeAction& S, const GaugeField& U);
 
-/// force += coefficient F, F_mu(x) = sum_a T_a d/dt S(e^{t T_a} U_mu(x)) = (beta/6) TA(sum of the weighted
-/// loops that begin with U_mu(x)). A momentum changes by -F. Collective.
+/// Adds: force += coefficient F, F_mu(x) = sum_a T_a d/dt S(e^{t T_a} U_mu(x)) = (beta/6) TA(sum of the
+/// weighted loops that begin with U_mu(x)). A momentum changes by -F. Collective.
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient = 1.0);
 
-/// What the force with 2x1 loops needs beside fields: slices of the six planes, scratch memory of each
-/// thread (on a GPU: slice). Kept from call to call where many forces are needed.
+/// The force with 2x1 loops needs this beside fields: slices of the six planes, scratch memory of each thread
+/// (on a GPU: slice). It is kept from call to call where many forces are needed.
 struct ForceWorkspace {
   LatticePtr lattice;  ///< of the links it was made for, with their lanes and halo
   int lanes = 0, width = 0;

@@ -8,8 +8,9 @@
 
 namespace trellis {
 
-/// dV/dt = -(dS/dV) V for the action with beta = 6 (g0^2 = 1); the Wilson flow by default. Third-order
-/// Runge-Kutta integrator of M. Luescher, arXiv:1006.4518, eq. C.3. Holds the fields that a step needs.
+/// The flow is dV/dt = -(dS/dV) V for the action with beta = 6 (g0^2 = 1), by default the Wilson flow. The
+/// integrator is the third-order Runge-Kutta one of M. Luescher, arXiv:1006.4518, eq. C.3. The object holds
+/// the fields that a step needs.
 class GradientFlow {
  public:
   explicit GradientFlow(const GaugeField& U, double c1 = 0.0);
@@ -47,9 +48,9 @@ struct AdaptiveSteps {
   double largest = 0.2;     ///< no step is longer
 };
 
-/// The flow with steps as long as the tolerance allows: after a step with the error e the next one has 0.95
-/// (tolerance / e)^(1/3) times its length, and a step with e > tolerance is repeated. The same steps for
-/// every decomposition.
+/// It is the flow with steps as long as the tolerance allows: after a step with the error e the next one has
+/// 0.95 (tolerance / e)^(1/3) times its length, and a step with e > tolerance is repeated. The steps are the
+/// same for every decomposition.
 class AdaptiveFlow {
  public:
   explicit AdaptiveFlow(const GaugeField& U, double c1 = 0.0, const AdaptiveSteps& steps = {});
@@ -77,8 +78,8 @@ struct FlowPoint {
 std::vector<FlowPoint> flow_history(const GaugeField& U, double time, double epsilon, int measure_every = 1,
                                     double c1 = 0.0);
 
-/// The flow time at which t^2 E reaches `target` (t0: 0.3), by linear interpolation of t^2 E between the
-/// points; NaN if the history does not reach it.
+/// Returns the flow time at which t^2 E reaches `target` (t0: 0.3), by linear interpolation of t^2 E between
+/// the points; NaN if the history does not reach it.
 double flow_time_at(const std::vector<FlowPoint>& history, double target = 0.3);
 
 }  // namespace trellis

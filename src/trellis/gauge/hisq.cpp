@@ -40,8 +40,8 @@ class FatDirection {
   FatDirection(const GaugeField& U, const FatCoefficients& c, int mu)
       : U_{U}, c_{c}, mu_{mu}, inner_{empty_like(U)}, outer_{empty_like(U)} {}
 
-  /// inner[sigma] = c5 U + c7 staples_sigma(U); outer[nu] = c3 U + sum_rho staples_rho(inner[sigma]);
-  /// lepage fields: one-sided staples of U.
+  /// Builds inner[sigma] = c5 U + c7 staples_sigma(U) and outer[nu] = c3 U + sum_rho
+  /// staples_rho(inner[sigma]); lepage fields get one-sided staples of U.
   void build() {
     for (int sigma = 0; sigma < Nd; ++sigma) {
       if (sigma == mu_) continue;
@@ -69,7 +69,7 @@ class FatDirection {
     exchange(*down_);
   }
 
-  /// out_mu += the fat link
+  /// Adds the fat link: out_mu += it.
   void add_fat(GaugeField& out) {
     axpy({out.raw(), mu_}, {U_.raw(), mu_}, c_.one_link);
     for (int nu = 0; nu < Nd; ++nu) {
@@ -81,7 +81,8 @@ class FatDirection {
     }
   }
 
-  /// F += the derivative; G: of the fat links, with a halo. The steps of build() and add_fat() backwards.
+  /// Adds the derivative to F, by the steps of build() and add_fat() backwards; G is the derivative by the
+  /// fat links, with a halo.
   void add_derivative(LinkDerivative& F, const LinkDerivative& G) {
     GaugeField of_inner = empty_like(U_), of_outer = empty_like(U_);
     const LinkSlot g{G.raw(), mu_}, f{F.raw(), mu_};

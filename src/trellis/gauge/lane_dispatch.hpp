@@ -24,14 +24,15 @@ void dispatch_gauge_precision(const GaugeField& U, F&& f) {
 inline SiteRange inner_sites(const GaugeField& U) { return U.site_tables().inner(); }
 inline SiteRange inner_sites(const GaugeField& U, int parity) { return U.site_tables().inner(parity); }
 
-/// The links of U; their halo is brought up to date, at least to `layers` (collective).
+/// Returns the links of U; their halo is brought up to date, at least to `layers` (collective).
 inline GaugeCall call_of_links(const GaugeField& U, int layers) {
   U.update_halo(layers);
   const size_t bytes_of_block = 4 * 18 * element_bytes(U.precision()) * size_t(U.lanes());
   if (!launches_can_be_cut(U.backend())) return {U.raw(), U.tables()};
   return {U.raw(), U.tables(), size_t(inner_sites(U).size()) * bytes_of_block, &U.geometry()};
 }
-/// The same for what is made of staples in all planes. Throws BadArgument on lattices with an extent of 1.
+/// Does the same for what is made of staples in all planes. Throws BadArgument on lattices with an extent of
+/// 1.
 inline GaugeCall gauge_call(const GaugeField& U, int layers = GaugeField::halo_width) {
   require_all_directions(U.geometry(), "what is made of staples (action, force, smearing, flow, heat bath)");
   return call_of_links(U, layers);

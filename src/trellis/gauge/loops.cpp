@@ -18,7 +18,7 @@ LoopCall loop_call(const GaugeField& U, bool needs_halo = true) {
   return call;
 }
 
-/// How many directions of space there are, and of space and time.
+/// It counts the directions of space, and those of space and time.
 struct Directions {
   int space = 0, all = 0;
   explicit Directions(const GaugeField& U) {

@@ -1,7 +1,8 @@
 #pragma once
-/// Loops of a gauge configuration (doc/conventions.md, Gauge action). The same bits for every process grid,
-/// thread count and lane count. All functions are collective; NaN if a link is not finite. Where the lattice
-/// has extents of 1, means are over the directions and planes that exist, and NaN where there are none.
+/// This file has loops of a gauge configuration (doc/conventions.md, Gauge action). The bits are the same for
+/// every process grid, thread count and lane count. All functions are collective; they give NaN if a link is
+/// not finite. Where the lattice has extents of 1, means are over the directions and planes that exist, and
+/// NaN where there are none.
 #include <complex>
 
 #include "trellis/field/gauge_field.hpp"
@@ -25,8 +26,8 @@ Plaquettes plaquettes(const GaugeField& U);
 double plaquette(const GaugeField& U);
 double rectangle(const GaugeField& U);
 double link_trace(const GaugeField& U);
-/// Mean of tr prod U_mu / 3 over the sites of one slice; the product begins at x_mu = 0 and is taken link by
-/// link.
+/// Returns the mean of tr prod U_mu / 3 over the sites of one slice; the product begins at x_mu = 0 and is
+/// taken link by link.
 std::complex<double> polyakov_loop(const GaugeField& U, int mu = 3);
 double unitarity_violation(const GaugeField& U);
 

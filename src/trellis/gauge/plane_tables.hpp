@@ -1,5 +1,5 @@
 #pragma once
-/// The slices of all planes (lattice/plane_slices.hpp) where the kernels of a field can read them.
+/// The slices of all planes (lattice/plane_slices.hpp) lie here where the kernels of a field can read them.
 #include <deque>
 
 #include "trellis/field/gauge_field.hpp"

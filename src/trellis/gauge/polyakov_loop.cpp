@@ -1,5 +1,5 @@
 /// The Polyakov loop is a product along a line that ranks may share: the rank with x_mu = 0 begins, and the
-/// products travel up the line. Link by link in fixed order, so the bits do not depend on the grid.
+/// products travel up the line. They grow link by link in fixed order, so the bits do not depend on the grid.
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -28,7 +28,7 @@ Coord slice_coord(int i, Coord extents, int mu) {
   return site_coord(i, extents);
 }
 
-/// Products that travel up the lines, from rank to rank.
+/// It holds products that travel up the lines, from rank to rank.
 class LineMessages {
  public:
   LineMessages(const GaugeField& U, int mu) : U_{U}, mu_{mu} {}
@@ -73,7 +73,7 @@ void add_traces_on_host(const GaugeField& U, int mu, ExactSum* sums) {
   }
 }
 
-/// The same where the links lie on a GPU: only what travels is copied.
+/// Does the same where the links lie on a GPU: only what travels is copied.
 template <class Layout>
 void add_traces_on_device(const GaugeField& U, int mu, ExactSum* sums) {
   const LineMessages messages(U, mu);

@@ -1,6 +1,6 @@
 #pragma once
-/// Smearing of links: a new field from an old one, all links at once. Collective; the same bits however the
-/// lattice is cut.
+/// Smearing of links makes a new field from an old one, all links at once. The bits are the same however the
+/// lattice is cut. Collective.
 #include <array>
 
 #include "trellis/field/link_derivative.hpp"
@@ -8,19 +8,19 @@
 
 namespace trellis {
 
-/// rho[mu][nu]: weight of the staples of U_mu in the plane (mu, nu); the diagonal is not used.
+/// The weight of the staples of U_mu in the plane (mu, nu) is rho[mu][nu]; the diagonal is not used.
 using StoutWeights = std::array<std::array<double, Nd>, Nd>;
 StoutWeights isotropic_stout(double rho);
-/// Spatial links by their spatial staples; temporal links stay as they are.
+/// Returns weights that smear spatial links by their spatial staples; temporal links stay as they are.
 StoutWeights spatial_stout(double rho);
 
-/// U' = exp(TA(C U^dagger)) U, C = sum_nu rho_munu (staples in the plane), `levels` times
-/// (C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501). @pre levels >= 0
+/// Smears `levels` times with U' = exp(TA(C U^dagger)) U, C = sum_nu rho_munu (staples in the plane) (C.
+/// Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501). @pre levels >= 0
 GaugeField stout_smear(const GaugeField& U, const StoutWeights& rho, int levels);
 GaugeField stout_smear(const GaugeField& U, double rho, int levels);
 
-/// One level: out = the smeared links of in; C goes to `staples` unless that is null. @pre out and in are
-/// different fields, alike, staples too; finite weights
+/// Does one level: out gets the smeared links of in; C goes to `staples` unless that is null. @pre out and in
+/// are different fields, alike, staples too; finite weights
 void stout_level(GaugeField& out, const GaugeField& in, const StoutWeights& rho,
                  LinkDerivative* staples = nullptr);
 

@@ -1,5 +1,6 @@
 #pragma once
-/// Where a Markov chain begins, and the way back to SU(3). The same bits however the lattice is cut.
+/// Markov chains begin with the links that are made here, and links come back to SU(3). The bits are the same
+/// however the lattice is cut.
 #include <cstdint>
 
 #include "trellis/field/gauge_field.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-/// Stout-smeared links that remember their levels, so that a derivative by the smeared links can be carried
-/// back to the thin ones. Collective; the same bits however the lattice is cut.
+/// Stout-smeared links remember their levels here, so that a derivative by the smeared links can be carried
+/// back to the thin ones. The bits are the same however the lattice is cut. Collective.
 #include <vector>
 
 #include "trellis/field/link_derivative.hpp"
@@ -22,7 +22,7 @@ class StoutChain {
   const GaugeField& links() const { return fields_.back(); }
   const GaugeField& thin_links() const { return fields_.front(); }
 
-  /// G by the fat links becomes G by the thin ones. @pre set(), G laid out like them
+  /// Carries G back: G by the fat links becomes G by the thin ones. @pre set(), G laid out like them
   void pull_back(LinkDerivative& G);
 
  private:

@@ -15,7 +15,7 @@ LoopPlanes loop_planes_of(const std::string& name) {
 }
 
 namespace {
-/// The mu that go with nu.
+/// Returns the mu that go with nu.
 std::vector<int> partners(int nu, LoopPlanes planes) {
   std::vector<int> mus;
   if (planes == LoopPlanes::temporal && nu != 3) return mus;
@@ -32,7 +32,7 @@ class LoopBuilder {
   LoopBuilder(const GaugeField& U, int nu, std::vector<int> mus)
       : U_{U}, nu_{nu}, mus_{std::move(mus)}, line_{U}, P_{U}, spare_{U} {}
 
-  /// sums[R - 1][T - 1] += the traces of this rank
+  /// Adds the traces of this rank: sums[R - 1][T - 1] += them.
   void add(std::vector<std::vector<ExactSum>>& sums) {
     const size_t R_end = sums.size(), T_end = sums.front().size();
     std::vector<GaugeField> Q(1, U_);  // by R: at T, first T links in nu, then R in mu
@@ -62,7 +62,7 @@ class LoopBuilder {
   }
 
  private:
-  /// out[slot](x) = U[left](x) in[right](x + mu)
+  /// Computes out[slot](x) = U[left](x) in[right](x + mu).
   template <class F>
   void transport(GaugeField& out, const GaugeField& in, const F& step_of) const {
     TransportCall call = prepared(out, in);

@@ -8,7 +8,7 @@
 namespace trellis {
 
 namespace {
-/// 1 on the temporal links that begin at times of this parity.
+/// Returns weights that are 1 on the temporal links that begin at times of this parity.
 LinkWeights every_second_time(int parity) {
   return [=](const Coord& x, int mu) { return mu == 3 && x[3] % 2 == parity ? 1.0 : 0.0; };
 }

@@ -1,8 +1,8 @@
 #pragma once
-/// The partially conserved axial current of domain-wall fermions with the pion at the source. With q_s = -1
-/// on slices below Ls/2 and +1 above, Y = B psi + c5 eta (eta: the walls of the source) and Gamma_w as in
-/// conserved_current.hpp, inserting the axial current is solving D5 phi = Gamma_w q Y, and D5 is hermitian up
-/// to gamma5 R and D_- in such a way that no solve is needed where the sink is the source:
+/// This is the partially conserved axial current of domain-wall fermions with the pion at the source. With
+/// q_s = -1 on slices below Ls/2 and +1 above, Y = B psi + c5 eta (eta: the walls of the source) and Gamma_w
+/// as in conserved_current.hpp, inserting the axial current is solving D5 phi = Gamma_w q Y, and D5 is
+/// hermitian up to gamma5 R and D_- in such a way that no solve is needed where the sink is the source:
 ///
 ///   A_w = sum over columns of tr[gamma5 phi(source)] = 1/(b5 + c5) sum_{x,s} Y_{Ls-1-s}^dagger gamma5
 ///   (Gamma_w q Y)_s
@@ -24,7 +24,7 @@ class AxialCurrent {
   explicit AxialCurrent(const DomainWallMatrixPtr& matrix);
   /// Adds the solutions psi of columns first, first + 1, ... of `source`.
   void add(const SpinorField& psi, const SpinorField& source, int first);
-  /// A_4(t), t from source_time, of what was added. Collective.
+  /// Returns A_4(t), t from source_time, of what was added. Collective.
   std::vector<double> correlator(int source_time) const;
 
  private:

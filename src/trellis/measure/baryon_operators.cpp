@@ -46,7 +46,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   throw BadArgument(message("no baryon '", name, "'; legal:", legal));
 }
 
-/// I_- / sqrt2: each u in turn becomes d.
+/// Applies I_- / sqrt2: each u in turn becomes d.
 template <class Operator>
 Operator isospin_lowered(const Operator& in) {
   Operator out;

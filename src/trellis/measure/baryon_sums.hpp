@@ -1,5 +1,5 @@
 #pragma once
-/// What both forms of baryons share: three propagators that fit together, and the phase of wrapped times.
+/// Both forms of baryons share three propagators that fit together, and the phase of wrapped times.
 #include <array>
 
 #include "trellis/base/error.hpp"
@@ -9,11 +9,11 @@ namespace trellis {
 
 using ThreeQuarks = std::array<const Propagator*, 3>;
 
-/// The propagators of a term. Throws BadArgument where one is missing or they do not fit.
+/// Returns the propagators of a term. Throws BadArgument where one is missing or they do not fit.
 ThreeQuarks three_quarks(const BaryonQuarks& quarks, const std::array<Flavour, 3>& flavours);
 
-/// The sets of propagators that a term stands for: itself, or with an insertion one for each quark of its
-/// flavour. Throws BadArgument where the insertion does not fit.
+/// Returns the sets of propagators that a term stands for: itself, or with an insertion one for each quark of
+/// its flavour. Throws BadArgument where the insertion does not fit.
 std::vector<ThreeQuarks> inserted(const ThreeQuarks& quarks, const std::array<Flavour, 3>& flavours,
                                   const Insertion* insertion);
 

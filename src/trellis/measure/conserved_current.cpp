@@ -10,8 +10,8 @@ namespace trellis {
 namespace {
 constexpr std::complex<double> i1{0.0, 1.0};
 
-/// The hop of i w U, w real: i (forward - backward) hops with weights w. The backward hop has the conjugate
-/// of the link, so that real and imaginary parts of complex weights need a field each.
+/// Returns the hop of i w U, w real: i (forward - backward) hops with weights w. The backward hop has the
+/// conjugate of the link, so that real and imaginary parts of complex weights need a field each.
 std::unique_ptr<HoppingTerm> weighted_hop(const GaugeField& U, const WilsonParams& hops,
                                           const std::function<double(const Coord&, int)>& weights) {
   KernelChoice choice;
@@ -26,7 +26,7 @@ WilsonParams isotropic_hops(const BoundaryPhases& boundary) {
   return hops;
 }
 
-/// Whether any rank's links have a weight with an imaginary part.
+/// Tells whether any rank's links have a weight with an imaginary part.
 bool has_imaginary_part(const GaugeField& U, const LinkWeights& weights) {
   const Geometry& g = U.geometry();
   ExactSum sum;
@@ -92,7 +92,7 @@ ConservedCurrent::ConservedCurrent(const GaugeField& U, const WilsonParams& hops
     imaginary_hop_ = weighted_hop(U, hops, [&](const Coord& x, int mu) { return weights(x, mu).imag(); });
 }
 
-/// 1/2 (backward - forward) = i/2 H[i w U], and i times that of the imaginary parts
+/// It computes 1/2 (backward - forward) = i/2 H[i w U], and adds i times that of the imaginary parts.
 void ConservedCurrent::apply(SpinorField& out, const SpinorField& in) const {
   const HopTask task;
   for (int parity = 0; parity < 2; ++parity) hop_->apply(out, parity, in, task);

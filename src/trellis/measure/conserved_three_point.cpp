@@ -14,20 +14,20 @@ using Number = std::complex<double>;
 
 int parity_of(const Coord& x) { return (x[0] + x[1] + x[2] + x[3]) % 2; }
 
-/// 1 on the links in direction mu that begin at sites of this parity.
+/// Returns weights that are 1 on the links in direction mu that begin at sites of this parity.
 LinkWeights links_from(int parity, int mu) {
   return [=](const Coord& x, int nu) { return nu == mu && parity_of(x) == parity ? 1.0 : 0.0; };
 }
 
-/// A field of one complex number a site that lies where `like` lies.
+/// Makes a field of one complex number a site that lies where `like` lies.
 SiteField numbers_like(const SpinorField& like) {
   return SiteField(like.lattice_ptr(),
                    {Precision::double_precision, Subset::full, 1, 2, like.spec().backend, like.spec().lanes});
 }
 
-/// The two terms of the links in one direction, seen from their ends: hops over links that begin at sites of
-/// one parity leave these sites and arrive at those of the other, so two of them tell the ends apart, and any
-/// momentum can be given to them afterwards.
+/// It has the two terms of the links in one direction, seen from their ends. Hops over links that begin at
+/// sites of one parity leave these sites and arrive at those of the other, so two of them tell the ends
+/// apart, and any momentum can be given to them afterwards.
 class LinkProducts {
  public:
   LinkProducts(const GaugeField& U, const WilsonParams& hops, int mu)
@@ -74,7 +74,7 @@ class LinkProducts {
   }
 
  private:
-  /// sums[momentum][(time + shift) % Lt][re, im] += this rank's slices.
+  /// Adds this rank's slices: sums[momentum][(time + shift) % Lt][re, im].
   void add_slices(std::vector<ExactSum>& sums, const SiteField& field, const MomentumPhases& phases,
                   int shift) const {
     const auto write = [&](int parity, const SiteRange& blocks, const ProductBuffer& out) {

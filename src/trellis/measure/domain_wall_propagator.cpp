@@ -124,7 +124,7 @@ void require_guess(const DomainWallSolve& how, const DomainWallMatrixPtr& matrix
   }
 }
 
-/// set_source(b, first) before and use(psi, first) after each solve.
+/// Solves for all columns: set_source(b, first) comes before each solve and use(psi, first) after it.
 DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                    const Coord& at, const std::string& description,
                                    const std::function<void(SpinorField& b, int first)>& set_source,
@@ -199,8 +199,8 @@ std::vector<double> residual_mass(const DomainWallPropagator& S) {
   return m_res;
 }
 
-/// Counts source, solution, source before D_- and the field of the residual on all sites, the Schur
-/// system on half.
+/// Counts source, solution, source before D_- and the field of the residual on all sites, and the Schur
+/// system on half of them.
 size_t domain_wall_solve_bytes(const Geometry& geometry, int Ls, int columns_per_solve, int work_fields) {
   const size_t full = size_t(geometry.local_volume()) * 24 * sizeof(double) * size_t(Ls * columns_per_solve);
   return 5 * full + full / 2 * size_t(5 + work_fields) + 3 * propagator_bytes(geometry);

@@ -1,7 +1,7 @@
 #pragma once
-/// Quark propagators of domain-wall fermions: D5 psi = D_- [P_+ b at s = 0, P_- b at s = Ls - 1] for the
-/// twelve columns of a source, q = P_- psi_0 + P_+ psi_{Ls-1}. This q is (D_ov^-1 - 1)/(1 - m_f): nothing is
-/// subtracted or multiplied again (doc/conventions.md).
+/// Quark propagators of domain-wall fermions solve D5 psi = D_- [P_+ b at s = 0, P_- b at s = Ls - 1] for the
+/// twelve columns of a source, with q = P_- psi_0 + P_+ psi_{Ls-1}. This q is (D_ov^-1 - 1)/(1 - m_f):
+/// nothing is subtracted or multiplied again (doc/conventions.md).
 #include <functional>
 
 #include "trellis/measure/propagator.hpp"
@@ -23,33 +23,33 @@ struct DomainWallSolve {
 
 struct DomainWallPropagator {
   Propagator quark;
-  /// q_mid = P_- psi_{Ls/2} + P_+ psi_{Ls/2-1}; m_res(t) = sum |q_mid|^2 / sum |q|^2.
+  /// The midpoint is q_mid = P_- psi_{Ls/2} + P_+ psi_{Ls/2-1}; m_res(t) = sum |q_mid|^2 / sum |q|^2.
   std::optional<Propagator> midpoint;  ///< even Ls only
   std::vector<SpinorField> five;       ///< psi of each solve, where asked for
   std::vector<double> axial_current;   ///< A_4(t), t from the source, where asked for
 };
 
-/// A missed tolerance is no error: it is in the report, whose residuals are those of D5 in double.
-/// Collective.
+/// Solves for the quark propagator of a source. A missed tolerance is no error: it is in the report, whose
+/// residuals are those of D5 in double. Collective.
 /// @pre matrix in double; source on its lattice; columns_per_solve divides 12; with measures_axial_current an
 /// even Ls and one b5 and c5; a guess is of this lattice, Ls and columns_per_solve
 DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                        const Source& source);
 
-/// The same for any right-hand sides: set_source(b, first) fills those of columns first, first + 1, ... `at`
-/// and `description` are the source's. @pre not measures_axial_current
+/// Does the same for any right-hand sides: set_source(b, first) fills those of columns first, first + 1, ...
+/// `at` and `description` are the source's. @pre not measures_axial_current
 DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                        const Coord& at, const std::string& description,
                                        const std::function<void(SpinorField& b, int first)>& set_source);
 
-/// eta = [P_+ b at s = 0, P_- b at s = Ls - 1] of columns first, first + 1, ... first + out.rhs() - 1.
+/// Sets eta = [P_+ b at s = 0, P_- b at s = Ls - 1] of columns first, first + 1, ... first + out.rhs() - 1.
 void set_walls(SpinorField& eta, const SpinorField& columns, int first);
-/// D_- [P_+ b at s = 0, P_- b at s = Ls - 1] of columns first, first + 1, ... first + out.rhs() - 1.
+/// Sets D_- [P_+ b at s = 0, P_- b at s = Ls - 1] of columns first, first + 1, ... first + out.rhs() - 1.
 void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const SpinorField& columns, int first);
 /// Writes P_- psi_minus + P_+ psi_plus of every right-hand side into out's columns from `first` on.
 void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int slice_minus, int slice_plus);
 
-/// m_res(t) = midpoint(t) / pion(t), t from the source. @pre S has a midpoint
+/// Returns m_res(t) = midpoint(t) / pion(t), t from the source. @pre S has a midpoint
 std::vector<double> residual_mass(const DomainWallPropagator& S);
 
 /// Returns the bytes of a solve at its peak on this rank, without the operator.

@@ -11,7 +11,7 @@ namespace trellis {
 namespace {
 constexpr int spatial_directions = 3;
 
-/// One step: out = (1 - 6 a) in + a (hops of in), on the blocks [begin, end) of both parities.
+/// It does one step: out = (1 - 6 a) in + a (hops of in), on the blocks [begin, end) of both parities.
 class GaussianStep {
  public:
   GaussianStep(std::shared_ptr<const HopLinks> links, int rhs, double a)

@@ -9,22 +9,22 @@
 namespace trellis {
 
 namespace {
-/// The gamma matrices of - tr[G1 S G2 S'^dagger]: G1 = gamma5 Gamma, G2 = gamma_t Gamma'^dagger gamma_t
-/// gamma5.
+/// These are the gamma matrices of - tr[G1 S G2 S'^dagger]: G1 = gamma5 Gamma, G2 = gamma_t Gamma'^dagger
+/// gamma_t gamma5.
 struct Trace {
   explicit Trace(const MesonPair& pair) {
     const GammaMatrix gamma5 = gamma_product(15), gamma_t = gamma_mu(3);
     G1 = gamma5 * pair.sink;
     G2 = gamma_t * adjoint(pair.source) * gamma_t * gamma5;
   }
-  /// The component that it takes for the sink spin k of S' and the source spin j of S.
+  /// Returns the component that it takes for the sink spin k of S' and the source spin j of S.
   int component(size_t k, size_t j) const {
     return 64 * G1.column[k] + 16 * int(j) + 4 * int(k) + G2.column[j];
   }
   GammaMatrix G1, G2;
 };
 
-/// The components of the products that some traces take, and where each stands among them.
+/// It lists the components of the products that some traces take, and where each stands among them.
 struct Components {
   explicit Components(const std::vector<Trace>& traces) : row(meson_components, -1) {
     for (const Trace& trace : traces)
@@ -68,7 +68,7 @@ CorrelatorTable product_sums(const Propagator& quark, const Propagator& antiquar
   return time_slice_sums(S, int(components.list.size()), momenta, quark.source_at(), write);
 }
 
-/// z times one of 1, i, -1, -i is exact, and so are products of these.
+/// Returns phase z: a product with one of 1, i, -1, -i is exact, and so are products of these.
 std::complex<double> times_phase(std::complex<double> phase, std::complex<double> z) {
   return {phase.real() * z.real() - phase.imag() * z.imag(),
           phase.real() * z.imag() + phase.imag() * z.real()};

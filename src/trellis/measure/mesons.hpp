@@ -1,6 +1,6 @@
 #pragma once
-/// Meson two-point functions (doc/operators/contractions.md): O = antiquark-bar Gamma quark at the sink, and
-/// at the source O'^dagger, the conjugate of antiquark-bar Gamma' quark:
+/// Meson two-point functions (doc/operators/contractions.md) have O = antiquark-bar Gamma quark at the sink,
+/// and at the source O'^dagger, the conjugate of antiquark-bar Gamma' quark:
 ///
 ///   C(p, t) = - sum_x exp(-i p.(x - x_src)) tr[ Gamma S_quark(x, src) (gamma_t Gamma'^dagger gamma_t)
 ///                                               S_antiquark(src, x) ]
@@ -18,14 +18,15 @@ struct MesonPair {
   GammaMatrix sink, source;
 };
 
-/// Rows: the pairs in their order. Each pair costs 16 complex multiply-adds for a momentum and a time, so
-/// asking for many is free. The same bits for every process grid, thread count and lane count. Collective.
+/// The rows are the pairs in their order. Each pair costs 16 complex multiply-adds for a momentum and a time,
+/// so asking for many is free. The bits are the same for every process grid, thread count and lane count.
+/// Collective.
 /// @pre both propagators have the same lattice, layout, storage and source site
 CorrelatorTable meson_correlators(const Propagator& quark, const Propagator& antiquark,
                                   const std::vector<MesonPair>& pairs,
                                   const Momenta& momenta = zero_momentum);
 
-/// All pairs: row 16 i + j has gamma_product(i) at the sink and gamma_product(j) at the source
+/// Takes all pairs: row 16 i + j has gamma_product(i) at the sink and gamma_product(j) at the source
 /// (algebra/gamma.hpp).
 CorrelatorTable all_meson_correlators(const Propagator& quark, const Propagator& antiquark,
                                       const Momenta& momenta = zero_momentum);

@@ -1,5 +1,5 @@
 #pragma once
-/// Spatial momenta p = 2 pi n / L and their phases.
+/// Spatial momenta are p = 2 pi n / L; this file has them and their phases.
 #include <array>
 #include <complex>
 #include <vector>
@@ -29,7 +29,7 @@ class MomentumPhases {
     return {z.re, z.im};
   }
   int momenta() const { return int(steps_.size() / 4); }
-  /// For the host's memory; it lasts as long as this does.
+  /// Returns the table in the host's memory; it lasts as long as this object does.
   MomentumPhaseTable table() const { return {roots_.data(), steps_.data(), int64_t(roots_.size() / 2)}; }
   const std::vector<double>& roots() const { return roots_; }
   const std::vector<int64_t>& steps() const { return steps_; }
@@ -39,7 +39,7 @@ class MomentumPhases {
   std::vector<int64_t> steps_;
 };
 
-/// The phases where the kernels of a backend can read them.
+/// It holds the phases where the kernels of a backend can read them.
 class DevicePhases {
  public:
   DevicePhases(const MomentumPhases& phases, Backend backend)

@@ -1,6 +1,6 @@
 #pragma once
-/// Stochastic sources. The numbers are those of doc/random_numbers.md: functions of the seed and the global
-/// site, the same on every process grid.
+/// This file has stochastic sources. Their numbers are those of doc/random_numbers.md: functions of the seed
+/// and the global site, the same on every process grid.
 #include <cstdint>
 
 #include "trellis/measure/source.hpp"
@@ -14,16 +14,17 @@ struct Noise {
   uint32_t index = 0;          ///< number of the noise field
 };
 
-/// Column (spin, colour) is eta(x) at the sites of time slice `time` (or at all sites), one number a site for
-/// all columns (spin-colour dilution): averaged over eta, meson correlators of the propagator are sums over
-/// point sources on the slice (the one-end trick). at = (0, 0, 0, time), or the origin. Purpose source_noise,
-/// draw = index. Corners: the same numbers on the corners of cubes, and zero elsewhere.
+/// Column (spin, colour) is eta(x) at the sites of time slice `time` (or at all sites): one number a site
+/// serves all columns (spin-colour dilution). Averaged over eta, meson correlators of the propagator are sums
+/// over point sources on the slice (the one-end trick). at = (0, 0, 0, time), or the origin. Purpose
+/// source_noise, draw = index. With corners, the source has the same numbers on the corners of cubes, and
+/// zero elsewhere.
 Source noise_source(const LatticePtr& lattice, const Noise& noise, int time = all_times,
                     SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all,
                     Backend backend = {});
 
 /// Returns `count` noise fields of independent components, the numbers index, index + 1, ... in the
-/// right-hand sides of a full field in double, for traces: E[eta_i conj(eta_j)] = delta_ij. Purpose
+/// right-hand sides of a full field in double. They serve traces: E[eta_i conj(eta_j)] = delta_ij. Purpose
 /// trace_noise, draw = 12 index + 3 spin + colour.
 /// @pre count >= 1
 SpinorField noise_vectors(const LatticePtr& lattice, const Noise& noise, int count, Backend backend = {});

@@ -1,5 +1,5 @@
 #pragma once
-/// Quark propagators S = M^-1 source: twelve columns (source spin and colour) in one field.
+/// A quark propagator is S = M^-1 source: twelve columns (source spin and colour) in one field.
 #include <optional>
 
 #include "trellis/algebra/gamma.hpp"
@@ -26,7 +26,7 @@ class Propagator {
   /// Times and momenta count from these global coordinates.
   const Coord& source_at() const { return source_at_; }
   const BoundaryPhases& boundary() const { return boundary_; }
-  /// Of its solves; residuals are |b - M x| / |b| of each column.
+  /// Returns the report of its solves; residuals are |b - M x| / |b| of each column.
   const SolveReport& report() const { return report_; }
   const std::string& description() const { return description_; }
   size_t bytes() const { return columns_.bytes(); }
@@ -41,9 +41,9 @@ class Propagator {
 
   /// Returns the same propagator in another storage.
   Propagator converted(Precision precision) const;
-  /// The same on another backend: contractions take propagators that lie on one.
+  /// Returns the same on another backend: contractions take propagators that lie on one.
   Propagator on(Backend backend) const;
-  /// (Gamma S): the spin matrix acts at the sink.
+  /// Returns Gamma S: the spin matrix acts at the sink.
   Propagator multiplied(const GammaMatrix& gamma) const;
 
  private:
@@ -54,24 +54,24 @@ class Propagator {
   std::string description_;
 };
 
-/// (Gamma psi): the spin matrix acts on every column.
+/// Returns Gamma psi: the spin matrix acts on every column.
 SpinorField spin_multiplied(const SpinorField& psi, const GammaMatrix& gamma);
 
-/// All twelve columns in one batched solve. `guess`: the first guess, zero without one. A missed tolerance is
-/// no error: it is in the report. Collective.
+/// Solves for all twelve columns in one batched solve. `guess` is the first guess, zero without one. A missed
+/// tolerance is no error: it is in the report. Collective.
 /// @pre matrix in double (the solver's inner precision is the spec's business); source and guess on its
 /// lattice
 Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& solver, const Source& source,
                             const Propagator* guess = nullptr);
 
-/// The source Gamma S, whose propagator is sum_z S(x, z) Gamma S(z, source) (Feynman-Hellmann).
+/// Returns the source Gamma S, whose propagator is sum_z S(x, z) Gamma S(z, source) (Feynman-Hellmann).
 Source propagator_as_source(const Propagator& S, const GammaMatrix& gamma);
 
 /// Returns the propagator with its sink smeared on every time slice (gaussian_smearing.hpp). @pre S in double
 Propagator sink_smeared(const Propagator& S, const GaugeField& links, const GaussianSmearing& smearing);
 
-/// Bytes per rank of a propagator, and of a solve at its peak: source, solution, even-odd fields and
-/// `work_fields` vectors of the solver with their residuals (the operator itself is not counted).
+/// Return the bytes per rank of a propagator, and of a solve at its peak: source, solution, even-odd fields
+/// and `work_fields` vectors of the solver with their residuals (the operator itself is not counted).
 size_t propagator_bytes(const Geometry& geometry, Precision precision = Precision::double_precision);
 size_t propagator_solve_bytes(const Geometry& geometry, bool is_even_odd = true, int work_fields = 6);
 

@@ -1,5 +1,6 @@
 #pragma once
-/// Products of two fields of conserved currents at their sites (kernels/contract/reflected_products.hpp).
+/// This file has products of two fields of conserved currents at their sites
+/// (kernels/contract/reflected_products.hpp).
 #include "trellis/field/spinor_field.hpp"
 #include "trellis/kernels/contract/site_products.hpp"
 
@@ -9,7 +10,7 @@ namespace trellis {
 /// @pre fields in double that lie together
 void write_reflected_products(const SpinorField& left, const SpinorField& right, int parity,
                               const SiteRange& blocks, const ProductBuffer& out);
-/// sum += the products of one parity. @pre sum has two reals a site and lies where the fields lie
+/// Adds the products of one parity: sum += these. @pre sum has two reals a site and lies where the fields lie
 void add_reflected_products(SiteField& sum, const SpinorField& left, const SpinorField& right, int parity);
 
 }  // namespace trellis

@@ -34,7 +34,7 @@ SpinorField moved_to(const SpinorField& field, Backend backend) {
 }
 
 namespace {
-/// Column (spin, colour) = value at local site x.
+/// Sets column (spin, colour) to the value at local site x.
 void set_diagonal(SpinorField& field, const Coord& x, std::complex<double> value) {
   const SitePosition at = field.layout().position(x);
   for (int column = 0; column < field.rhs(); ++column) {

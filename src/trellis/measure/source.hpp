@@ -10,13 +10,13 @@
 
 namespace trellis {
 
-/// What a column of a source is.
+/// It tells which columns a source has.
 enum class SourceKind {
   spinor,        ///< 12 right-hand sides of spinors: column = 3 spin + colour
   colour_vector  ///< 3 right-hand sides of colour vectors: column = colour
 };
 
-/// Sites of a time slice on which a source is not zero.
+/// A source is not zero on these sites of a time slice.
 enum class SourceSites {
   all,
   corners  ///< x, y and z even: one site of every cube, as all eight local staggered operators need it
@@ -49,18 +49,18 @@ void for_each_parity(SpinorField& field, const SourceShape& shape, const F& f) {
                      SiteCoordinates(field.geometry(), parity), shape});
 }
 
-/// Column (spin, colour) is one at the site `at` and zero elsewhere.
+/// Makes the source whose column (spin, colour) is one at the site `at` and zero elsewhere.
 /// @pre 0 <= at < extents
 Source point_source(const LatticePtr& lattice, const Coord& at, SourceKind kind = SourceKind::spinor,
                     Backend backend = {});
 
-/// Column (spin, colour) is exp(i p.x) at every site of time slice `time`, or at its corners; at = (0, 0, 0,
-/// time). Not gauge covariant.
+/// Makes the source whose column (spin, colour) is exp(i p.x) at every site of time slice `time`, or at its
+/// corners; at = (0, 0, 0, time). It is not gauge covariant.
 Source wall_source(const LatticePtr& lattice, int time, const Momentum& n = {0, 0, 0},
                    SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all,
                    Backend backend = {});
 
-/// The source smeared on its time slice, spinors by gaussian_smearing.hpp and colour vectors by
+/// Returns the source smeared on its time slice, spinors by gaussian_smearing.hpp and colour vectors by
 /// two_hop_smearing.hpp; `links` may be smeared ones. It lies where the links lie.
 /// @pre the source lies on the time slice source.at[3]
 Source smeared(const Source& source, const GaugeField& links, const GaussianSmearing& smearing);

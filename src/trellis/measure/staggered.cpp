@@ -20,7 +20,7 @@ SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, i
 }
 
 namespace {
-/// Sum of w(x + j mu) over the sites j = 0..distance-1 that a hop passes.
+/// Returns the sum of w(x + j mu) over the sites j = 0..distance-1 that a hop passes.
 template <class Weight>
 double weight_along(const Weight& w, Coord x, int mu, int distance, const Coord& L) {
   double sum = 0;
@@ -31,7 +31,7 @@ double weight_along(const Weight& w, Coord x, int mu, int distance, const Coord&
   return sum;
 }
 
-/// dM/ds for theta -> theta + s w: the factors of D times i w on forward and -i w on backward legs
+/// Returns dM/ds for theta -> theta + s w: the factors of D times i w on forward and -i w on backward legs
 /// (rotation: i, generator of a real chemical potential: 1), to the given order in s.
 template <class Weight>
 HopTables derivative_tables(const StaggeredHopping& hopping, const Weight& w, std::complex<double> unit,

@@ -1,6 +1,6 @@
 #pragma once
-/// Staggered measurements are traces for the chiral condensate, quark-number density and susceptibility and
-/// the magnetisation, Goldstone-pion correlators (doc/operators/staggered.md).
+/// Staggered measurements are traces and correlators: traces give the chiral condensate, quark-number density
+/// and susceptibility and the magnetisation, correlators the Goldstone pion (doc/operators/staggered.md).
 #include "trellis/measure/noise.hpp"
 #include "trellis/measure/staggered_masses.hpp"
 #include "trellis/operator/staggered.hpp"
@@ -27,7 +27,8 @@ struct TraceSpec {
   std::vector<int> planes;     ///< of the flux (StaggeredPhases)
 };
 
-/// Collective. @pre columns is full, in double; naive or improved links; m != 0
+/// Computes the traces for these columns. Collective. @pre columns is full, in double; naive or improved
+/// links; m != 0
 StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorField& columns,
                                  const TraceSpec& spec, const SolverSpec& solver);
 
@@ -42,8 +43,8 @@ struct MassTraces {
 MassTraces staggered_mass_traces(const StaggeredMatrix& matrix, const std::vector<double>& masses,
                                  const Noise& noise, int count, const MultiShiftSpec& spec);
 
-/// The pion of the Goldstone channel from a point source: C(t) = sum_{x, c, c'} |M^-1(x, t + t0; x0)|^2.
-/// Collective.
+/// It is the pion of the Goldstone channel from a point source: C(t) = sum_{x, c, c'} |M^-1(x, t + t0;
+/// x0)|^2. Collective.
 struct GoldstonePion {
   std::vector<double> correlator;
   SolveReport report;

@@ -17,7 +17,7 @@ bool is_zero(const SpinorField& field) {
   return std::all_of(norms.begin(), norms.end(), [](double norm) { return norm == 0; });
 }
 
-/// y_k on the sites of one parity, for all masses; nothing where b is zero there.
+/// Computes y_k on the sites of one parity, for all masses; it does nothing where b is zero there.
 void solve_parity(const StaggeredMatrixPtr& lightest, const std::vector<double>& shifts, int parity,
                   std::vector<SpinorField>& y, const SpinorField& b, const MultiShiftSpec& spec,
                   SolveReport& report) {

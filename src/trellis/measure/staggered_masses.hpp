@@ -1,5 +1,6 @@
 #pragma once
-/// M x = b of staggered quarks with many masses and the same links: one multi-shift solve for all of them.
+/// Staggered quarks with many masses and the same links need one multi-shift solve of M x = b for all of
+/// them.
 ///
 ///   M_k = m_k + D,   x_k = (m_k - D) y_k,   (m_k^2 - D^2) y_k = b
 ///
@@ -22,8 +23,8 @@ namespace trellis {
 SolveReport solve_masses(const StaggeredMatrix& matrix, const std::vector<double>& masses,
                          std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec);
 
-/// Bytes per rank of such a solve at its peak, for so many masses and right-hand sides: source, solutions,
-/// and the fields of the recursion (the operator is not counted).
+/// Returns the bytes per rank of such a solve at its peak, for so many masses and right-hand sides: source,
+/// solutions, and the fields of the recursion (the operator is not counted).
 size_t solve_masses_bytes(const Geometry& geometry, int masses, int columns, Precision precision);
 
 }  // namespace trellis

@@ -126,7 +126,7 @@ StaggeredPropagator sink_smeared(const StaggeredPropagator& S, const GaugeField&
 }
 
 namespace {
-/// The momenta with the eight signs: (-1)^(n.x) is the phase of the momentum n L / 2.
+/// Returns the momenta with the eight signs: (-1)^(n.x) is the phase of the momentum n L / 2.
 Momenta with_signs(const Momenta& momenta, const Coord& L) {
   Momenta found;
   for (int row = 0; row < local_staggered_mesons; ++row)

@@ -1,6 +1,6 @@
 #pragma once
-/// Propagators of staggered quarks, S = M^-1 source: three columns of colour vectors, one for each colour of
-/// the source.
+/// A propagator of staggered quarks is S = M^-1 source: three columns of colour vectors, one for each colour
+/// of the source.
 #include <vector>
 
 #include "trellis/measure/source.hpp"
@@ -25,7 +25,7 @@ class StaggeredPropagator {
   /// Times and momenta count from these global coordinates.
   const Coord& source_at() const { return source_at_; }
   const BoundaryPhases& boundary() const { return boundary_; }
-  /// Of its solve; residuals are |b - M x| / |b| of each column.
+  /// Returns the report of its solve; residuals are |b - M x| / |b| of each column.
   const SolveReport& report() const { return report_; }
   const std::string& description() const { return description_; }
   size_t bytes() const { return columns_.bytes(); }
@@ -35,7 +35,7 @@ class StaggeredPropagator {
   static StaggeredPropagator from_canonical(const LatticePtr& lattice, const std::complex<double>* in,
                                             const Coord& source_at, const BoundaryPhases& boundary);
   static size_t canonical_size(const Geometry& geometry) { return size_t(geometry.local_volume()) * 9; }
-  /// The same on another backend: contractions take propagators that lie on one.
+  /// Returns the same on another backend: contractions take propagators that lie on one.
   StaggeredPropagator on(Backend backend) const;
 
  private:
@@ -46,14 +46,15 @@ class StaggeredPropagator {
   std::string description_;
 };
 
-/// One mass, that of the matrix, by any solver; `guess`: where it starts. A missed tolerance is no error: it
-/// is in the report. Collective. @pre the source has colour vectors and lies on the matrix's lattice
+/// Solves for one mass, that of the matrix, by any solver, which starts at `guess`. A missed tolerance is no
+/// error: it is in the report. Collective. @pre the source has colour vectors and lies on the matrix's
+/// lattice
 StaggeredPropagator solve_staggered_propagator(const StaggeredMatrixPtr& matrix, const SolverSpec& solver,
                                                const Source& source,
                                                const StaggeredPropagator* guess = nullptr);
 
-/// All masses in one multi-shift solve (staggered_masses.hpp). Each propagator's report is that of the whole
-/// solve, with the residuals of its own mass. Collective.
+/// Solves for all masses in one multi-shift solve (staggered_masses.hpp). Each propagator's report is that of
+/// the whole solve, with the residuals of its own mass. Collective.
 std::vector<StaggeredPropagator> solve_staggered_propagators(const StaggeredMatrix& matrix,
                                                              const std::vector<double>& masses,
                                                              const Source& source,
@@ -63,12 +64,12 @@ std::vector<StaggeredPropagator> solve_staggered_propagators(const StaggeredMatr
 StaggeredPropagator sink_smeared(const StaggeredPropagator& S, const GaugeField& links,
                                  const GaussianSmearing& smearing);
 
-/// Mesons of the eight local operators of a time slice (doc/operators/staggered_mesons.md): row n has the
-/// sign (-1)^(n.(x - x_src)), n = (row, row / 2, row / 4) mod 2, in
+/// A time slice has mesons of eight local operators (doc/operators/staggered_mesons.md): row n has the sign
+/// (-1)^(n.(x - x_src)), n = (row, row / 2, row / 4) mod 2, in
 ///
 ///   C_n(p, t) = sum_x exp(-i p.(x - x_src)) (-1)^(n.(x - x_src)) tr[ S_quark(x) S_antiquark(x)^dagger ]
 ///
-/// The same bits for every process grid, thread count and lane count. Collective.
+/// The bits are the same for every process grid, thread count and lane count. Collective.
 /// @pre both propagators have the same lattice, layout and source site
 inline constexpr int local_staggered_mesons = 8;
 CorrelatorTable local_meson_correlators(const StaggeredPropagator& quark,

@@ -41,7 +41,7 @@ std::vector<NucleonSpins> nucleon_spins(const SpinMatrix& P) {
   return all;
 }
 
-/// The columns at the sites of a time slice.
+/// Fills the columns at the sites of a time slice.
 void fill_on_host(SpinorField& out, const SpinorField& up, const SpinorField& down,
                   const NucleonSinkShape& shape, int sink_time) {
   const Geometry& g = out.geometry();
@@ -61,7 +61,7 @@ void fill_on_host(SpinorField& out, const SpinorField& up, const SpinorField& do
   });
 }
 
-/// The same by a kernel: a time slice is a range of sites of each parity.
+/// Does the same by a kernel: a time slice is a range of sites of each parity.
 template <class Layout>
 void fill_on_device(SpinorField& out, const SpinorField& up, const SpinorField& down,
                     const NucleonSinkShape& shape, int sink_time) {

@@ -14,7 +14,8 @@
 namespace trellis {
 
 namespace {
-/// A chunk of blocks that have one parity and one sub-lattice time, with buffers for it on the host.
+/// It walks through chunks of blocks that have one parity and one sub-lattice time, with buffers for them on
+/// the host.
 class Chunks {
  public:
   Chunks(const SpinorField& quark, int components, int momenta)
@@ -77,7 +78,7 @@ class Chunks {
     });
   }
 
-  /// The sums of the host read rows in steps: what lies behind a shorter chunk counts as zero.
+  /// Clears what lies behind a shorter chunk: the sums of the host read rows in steps, and it counts as zero.
   void clear_tails(int sites) {
     constexpr int step = sites_of_slice_sums;
     for (Memory* memory : {&products_, &phases_}) {
@@ -93,7 +94,7 @@ class Chunks {
   Memory products_, phases_;
 };
 
-/// This rank's sums, [local time][momentum][component][2].
+/// Returns this rank's sums, [local time][momentum][component][2].
 std::vector<ExactSum> sums_on_host(const SpinorField& quark, int components, const MomentumPhases& phases,
                                    const ProductWriter& write_products) {
   Chunks chunks(quark, components, phases.momenta());
@@ -111,7 +112,7 @@ std::vector<ExactSum> sums_on_host(const SpinorField& quark, int components, con
   return sums;
 }
 
-/// The same on a device, whose memory keeps the sums until all are complete. A chunk has some whole time
+/// Does the same on a device, whose memory keeps the sums until all are complete. A chunk has some whole time
 /// slices, or a part of one.
 template <class Layout>
 class DeviceSums {

@@ -1,5 +1,5 @@
 #pragma once
-/// Sums of contracted products over time slices: what mesons and baryons share.
+/// Mesons and baryons share sums of contracted products over time slices.
 #include <functional>
 
 #include "trellis/device/site_range.hpp"
@@ -28,13 +28,15 @@ struct CorrelatorTable {
 /// Writes the products of blocks [begin, end) of one parity; block number 0 of the buffer is `begin`.
 using ProductWriter = std::function<void(int parity, const SiteRange& blocks, const ProductBuffer& out)>;
 
-/// This rank's part of such sums, [local time][momentum][component][re, im]. Collective in its stops alone.
+/// Returns this rank's part of such sums, [local time][momentum][component][re, im]. Its stops alone are
+/// collective.
 std::vector<ExactSum> slice_sums_of_rank(const SpinorField& quark, int components,
                                          const MomentumPhases& phases, const ProductWriter& write_products);
 
-/// Row c: sum over the sites x of each time slice of exp(-i p.(x - origin)) product_c(x), for times counted
-/// from origin[3]. Global, exact sums: the same bits for every process grid, thread count and lane count. The
-/// products lie where `quark`, one of those that they are made of, lies. Collective.
+/// Row c of the table is the sum over the sites x of each time slice of exp(-i p.(x - origin)) product_c(x),
+/// for times counted from origin[3]. The sums are global and exact: the bits are the same for every process
+/// grid, thread count and lane count. The products lie where `quark`, one of those that they are made of,
+/// lies. Collective.
 CorrelatorTable time_slice_sums(const SpinorField& quark, int components, const Momenta& momenta,
                                 const Coord& origin, const ProductWriter& write_products);
 

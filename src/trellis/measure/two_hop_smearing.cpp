@@ -11,7 +11,8 @@ namespace trellis {
 namespace {
 constexpr int spatial_directions = 3;
 
-/// out = x_scalar x + the sum of the forward and the backward hop; x may be null.
+/// The task is out = x_scalar x + hop_scalar times the sum of the forward and the backward hop; x may be
+/// null.
 struct DirectionHopTask {
   double hop_scalar = 1.0;
   const SpinorField* x = nullptr;
@@ -33,7 +34,8 @@ class DirectionHops {
     }
   }
 
-  /// Both parities of out on these blocks. @pre other ranks that this one has neighbours on do the same
+  /// Computes both parities of out on these blocks. @pre other ranks that this one has neighbours on do the
+  /// same
   void apply(int mu, SpinorField& out, const SpinorField& in, const SiteRange& blocks,
              const DirectionHopTask& task) {
     for (int parity = 0; parity < 2; ++parity) {
@@ -76,7 +78,7 @@ class DirectionHops {
   std::unique_ptr<VectorHalo> halos_[spatial_directions][2];
 };
 
-/// The blocks of a local time slice; none where this rank does not have it.
+/// Returns the blocks of a local time slice; there are none where this rank does not have it.
 SiteRange blocks_of(const SiteLayout& layout, int time) {
   SiteRange blocks(layout.blocks());
   if (time == all_times) return blocks;

@@ -8,7 +8,7 @@
 namespace trellis {
 
 namespace {
-/// x = M^-1 b for fields of any storage, with true residuals in the report.
+/// Solves x = M^-1 b for fields of any storage, with true residuals in the report.
 SolveReport solve_columns(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
                           const SpinorField& b) {
   SpinorField right = matrix->hop().make_field(Subset::full, b.rhs()), solution = SpinorField::like(right);

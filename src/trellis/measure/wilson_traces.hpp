@@ -1,6 +1,6 @@
 #pragma once
-/// Noise vectors give traces of Wilson, clover and twisted-mass quarks: chiral and pseudoscalar condensate,
-/// quark-number density and susceptibility (doc/operators/wilson.md).
+/// Noise vectors give traces of Wilson, clover and twisted-mass quarks, and these the chiral and pseudoscalar
+/// condensate, quark-number density and susceptibility (doc/operators/wilson.md).
 #include <complex>
 #include <vector>
 

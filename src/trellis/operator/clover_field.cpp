@@ -67,7 +67,7 @@ SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
 }
 
 namespace {
-/// A singular block has no finite inverse. Collective.
+/// Throws NumericError for a singular block, which has no finite inverse. Collective.
 void require_invertible(const SpinorField& inverse, const WilsonParams& params) {
   if (std::isfinite(norm2(inverse))) return;
   throw NumericError(

@@ -25,7 +25,7 @@ SpinorField& DomainWallOperator::workspace(int rhs) const {
   return *field;
 }
 
-/// out = M in - 1/2 H B in, or M^dagger in - 1/2 B^dagger H^dagger in
+/// It computes out = M in - 1/2 H B in, or M^dagger in - 1/2 B^dagger H^dagger in.
 void DomainWallOperator::multiply(SpinorField& out, const SpinorField& in, bool is_dagger,
                                   ColumnSums&) const {
   SpinorField& work = workspace(in.rhs());
@@ -89,7 +89,8 @@ SpinorField& DomainWallSchur::workspace(int which, int parity, int rhs) const {
   return *field;
 }
 
-/// Symmetric: out = in - 1/4 H K H K in. The asymmetric form, M in - 1/4 H K H B in, is that times M.
+/// The symmetric form is out = in - 1/4 H K H K in. The asymmetric form, M in - 1/4 H K H B in, is that times
+/// M.
 void DomainWallSchur::run(SpinorField& out, const SpinorField& in, TileNorms* norms) const {
   const bool is_symmetric = form_ == SchurForm::symmetric;
   SpinorField& even = workspace(0, parity_, in.rhs());
@@ -106,8 +107,8 @@ void DomainWallSchur::run(SpinorField& out, const SpinorField& in, TileNorms* no
       [&](const SiteRange& sites) { matrix_->apply_fifth(even, in, parity_, before, false, sites); });
 }
 
-/// Symmetric: out = in - 1/4 K^dagger H^dagger K^dagger H^dagger in. Asymmetric: M^dagger in - 1/4 B^dagger
-/// H^dagger K^dagger H^dagger in.
+/// The symmetric form is out = in - 1/4 K^dagger H^dagger K^dagger H^dagger in, the asymmetric one M^dagger
+/// in - 1/4 B^dagger H^dagger K^dagger H^dagger in.
 void DomainWallSchur::run_dagger(SpinorField& out, const SpinorField& in, TileNorms* norms) const {
   const bool is_symmetric = form_ == SchurForm::symmetric;
   SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
@@ -150,8 +151,9 @@ Cost DomainWallSchur::cost_of_form(int columns, bool is_dagger) const {
   return cost;
 }
 
-/// QUDA's asymmetric form counts so (lib/dirac_mobius.cpp until 2020): two hops, two passes of b5 + c5 L,
-/// a dense M^-1 and the diagonal; S and S^dagger have 9816 flop a site and slice at Ls = 12, 12110 at 20.
+/// QUDA's asymmetric form counts in this way (lib/dirac_mobius.cpp until 2020): it has two hops, two passes
+/// of b5 + c5 L, a dense M^-1 and the diagonal; S and S^dagger have 9816 flop a site and slice at Ls = 12,
+/// 12110 at 20.
 double DomainWallSchur::conventional_flops() const {
   const double Ls = matrix_->params().Ls;
   const double before_hop = 168 + 48 / Ls, inverse = 144 * Ls, diagonal = 192 + 48 / Ls;

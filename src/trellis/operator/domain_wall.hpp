@@ -1,7 +1,7 @@
 #pragma once
-/// Domain-wall fermions, Shamir and Moebius, on fields with Ls slices, and their red-black Schur complements.
-/// With D_W(-M5) = A - H/2, A = 1 + 3 nu/xi0 - M5, and (L psi)_s = P_- psi_{s+1} + P_+ psi_{s-1} (wrapped
-/// terms times -m_f),
+/// Domain-wall fermions, Shamir and Moebius, live on fields with Ls slices and have red-black Schur
+/// complements. With D_W(-M5) = A - H/2, A = 1 + 3 nu/xi0 - M5, and (L psi)_s = P_- psi_{s+1} + P_+ psi_{s-1}
+/// (wrapped terms times -m_f),
 ///
 ///   D5 = D_+ - D_- L = M - 1/2 H B,   M = 1 - L + A B,   B = b5 + c5 L
 ///
@@ -35,25 +35,25 @@ class DomainWallMatrix {
   FieldSpec field_spec(Subset subset, int rhs) const { return hop_->field_spec(subset, rhs, params_.Ls); }
   SpinorField make_field(Subset subset, int rhs) const { return hop_->make_field(subset, rhs, params_.Ls); }
 
-  /// out = T in on the sites of one parity, or T^dagger in; out and in may be the same.
+  /// Computes out = T in on the sites of one parity, or T^dagger in; out and in may be the same.
   void apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T, bool is_dagger) const;
   /// Does the same for the blocks of a range.
   void apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T, bool is_dagger,
                    const SiteRange& sites) const;
-  /// out = T (H in), or x + coefficient T (H in)
+  /// Computes out = T (H in), or x + coefficient T (H in).
   void apply_hop_then_fifth(SpinorField& out, int parity, const SpinorField& in, FifthMatrix T,
                             bool is_dagger, double coefficient = 1.0, const SpinorField* x = nullptr) const;
-  /// out = x + coefficient H in
+  /// Computes out = x + coefficient H in.
   void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                       const SpinorField& x, bool is_dagger) const;
-  /// What makes a hop to `out` these two; |out|^2 is added to `norms`, if given. All arguments have to live
-  /// until the hop is done.
+  /// Return what makes a hop to `out` one of these two; |out|^2 is added to `norms`, if given. All arguments
+  /// have to live until the hop is done.
   HopTask hop_then_fifth(const SpinorField& out, int parity, FifthMatrix T, bool is_dagger,
                          double coefficient = 1.0, const SpinorField* x = nullptr,
                          TileNorms* norms = nullptr) const;
   static HopTask hop_plus(double coefficient, const SpinorField& x, bool is_dagger,
                           TileNorms* norms = nullptr);
-  /// out = D_- in = (1 - c5 A) in + c5/2 H in, on full fields.
+  /// Computes out = D_- in = (1 - c5 A) in + c5/2 H in, on full fields.
   void apply_D_minus(SpinorField& out, const SpinorField& in) const;
 
   double fifth_flops(FifthMatrix T) const;  ///< per site and slice
@@ -93,7 +93,7 @@ class DomainWallOperator final : public LinearOperator {
   mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;
 };
 
-/// The Schur complement on the sites of one parity, with the preparation and reconstruction that solve
+/// It is the Schur complement on the sites of one parity, with the preparation and reconstruction that solve
 /// D5 x = b.
 class DomainWallSchur final : public SchurOperator {
  public:
@@ -113,7 +113,7 @@ class DomainWallSchur final : public SchurOperator {
   void prepare_source(SpinorField& schur_source, const SpinorField& b) const override;
   /// Makes M x_e (symmetric) or x_e.
   void prepare_guess(SpinorField& schur_guess, const SpinorField& x) const override;
-  /// x_e = M^-1 y (symmetric) or y, with y the Schur solution; x_o = M^-1 (b_o + 1/2 H_oe B x_e)
+  /// Makes x_e = M^-1 y (symmetric) or y, with y the Schur solution, and x_o = M^-1 (b_o + 1/2 H_oe B x_e).
   void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const override;
   Cost source_cost(int columns) const override;
   Cost guess_cost(int columns) const override;

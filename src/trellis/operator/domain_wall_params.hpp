@@ -12,13 +12,14 @@ struct DomainWallParams {
   double M5 = 1.8;             ///< the kernel is D_W(-M5), 0 < M5 < 2
   double nu = 1.0, xi0 = 1.0;  ///< anisotropy of the kernel, as of WilsonParams
   int Ls = 8;                  ///< even for midpoint correlators
-  /// One for all slices, or one for each (zMoebius, also complex). Shamir: b5 = 1, c5 = 0.
+  /// There is one number for all slices, or one for each (zMoebius, also complex). Shamir fermions have b5 =
+  /// 1, c5 = 0.
   std::vector<std::complex<double>> b5{1.0}, c5{0.0};
   BoundaryPhases boundary{1.0, 1.0, 1.0, -1.0};
 
   std::complex<double> b(int s) const { return b5.size() == 1 ? b5[0] : b5[size_t(s)]; }
   std::complex<double> c(int s) const { return c5.size() == 1 ? c5[0] : c5[size_t(s)]; }
-  /// A of D_W(-M5) = A - H/2.
+  /// Returns A of D_W(-M5) = A - H/2.
   double wilson_diagonal() const { return kernel().diagonal(); }
   WilsonParams kernel() const {
     WilsonParams w;

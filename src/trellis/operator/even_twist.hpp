@@ -1,10 +1,10 @@
 #pragma once
-/// M + i rho gamma5 on the even sites, where M is a Wilson, clover or twisted-mass operator: its even-odd
-/// Schur complement with the odd sites eliminated is S + i rho gamma5. For twisted mass 0
+/// This operator is M + i rho gamma5 on the even sites, where M is a Wilson, clover or twisted-mass operator:
+/// its even-odd Schur complement with the odd sites eliminated is S + i rho gamma5. For twisted mass 0
 ///
 ///   (S + i rho gamma5)^dagger (S + i rho gamma5) = S^dagger S + rho^2,
 ///
-/// the denominators of M. Hasenbusch and K. Jansen (Nucl. Phys. B659 (2003) 299).
+/// which are the denominators of M. Hasenbusch and K. Jansen (Nucl. Phys. B659 (2003) 299).
 #include <map>
 
 #include "trellis/operator/wilson.hpp"

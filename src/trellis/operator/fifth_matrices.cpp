@@ -9,7 +9,8 @@ namespace trellis {
 namespace {
 using Number = std::complex<double>;
 
-/// a / b; of real numbers as real numbers, whose rounding is not that of the complex quotient.
+/// Returns a / b; real numbers are divided as real numbers, whose rounding is not that of the complex
+/// quotient.
 Number quotient(const Number& a, const Number& b) {
   if (a.imag() == 0 && b.imag() == 0) return a.real() / b.real();
   return a / b;
@@ -29,7 +30,7 @@ CyclicBidiagonal shift_matrix(const DomainWallParams& p, const Diagonal& diagona
   return T;
 }
 
-/// p = 1/u, q = -v/u and w of the inverse (kernels/dirac/fifth_dimension.hpp).
+/// It has p = 1/u, q = -v/u and w of the inverse (kernels/dirac/fifth_dimension.hpp).
 struct CyclicInverse {
   Number p[2][largest_Ls], q[2][largest_Ls], w[2][largest_Ls];
 };
@@ -59,7 +60,7 @@ CyclicInverse recursion(const CyclicBidiagonal& T) {
   return inverse;
 }
 
-/// Chooses the kernel.
+/// Marks complex coefficients, which need another kernel.
 FifthCoefficients classified(FifthCoefficients m) {
   m.is_complex = false;
   for (const auto* list : {&m.p, &m.r, &m.q, &m.a, &m.b, &m.c})
@@ -129,7 +130,7 @@ FifthCoefficients inverse(const CyclicBidiagonal& T) {
   return inverse_then(T, one);
 }
 
-/// (S x)_i with x_i = z_i + w_i z_{N-1}, x_{-1} = (1 + w_{N-1}) z_{N-1}.
+/// Returns the coefficients of (S x)_i with x_i = z_i + w_i z_{N-1}, x_{-1} = (1 + w_{N-1}) z_{N-1}.
 FifthCoefficients inverse_then(const CyclicBidiagonal& T, const CyclicBidiagonal& S) {
   const CyclicInverse inverse = recursion(T);
   FifthCoefficients m{};

@@ -6,30 +6,31 @@
 
 namespace trellis {
 
-/// (T psi)_i = u_i psi_i + v_i psi_{i-1}, psi_{-1} = psi_{N-1}, for the two chiralities in their own order of
-/// slices.
+/// The matrix is (T psi)_i = u_i psi_i + v_i psi_{i-1}, psi_{-1} = psi_{N-1}, for the two chiralities in
+/// their own order of slices.
 struct CyclicBidiagonal {
   int slices = 1;
   std::complex<double> u[2][largest_Ls] = {}, v[2][largest_Ls] = {};
 };
 
-/// M = 1 - L + A B and B = b5 + c5 L, (L psi)_s = P_- psi_{s+1} + P_+ psi_{s-1}, wrapped terms times -m_f.
+/// Return M = 1 - L + A B and B = b5 + c5 L, (L psi)_s = P_- psi_{s+1} + P_+ psi_{s-1}, with wrapped terms
+/// times -m_f.
 CyclicBidiagonal fifth_matrix_M(const DomainWallParams& params);
 CyclicBidiagonal fifth_matrix_B(const DomainWallParams& params);
-/// The same number times each slice: slice s of both chiralities gets diagonal(s).
+/// Returns the same number times each slice: slice s of both chiralities gets diagonal(s).
 CyclicBidiagonal fifth_diagonal(int Ls, const std::vector<std::complex<double>>& diagonal);
 /// Returns the adjoint, in the exchanged order of slices.
 CyclicBidiagonal adjoint(const CyclicBidiagonal& T);
 
-/// out = T in
+/// Returns the coefficients of out = T in.
 FifthCoefficients product(const CyclicBidiagonal& T);
-/// out = T^-1 in. Throws NumericError where T is singular.
+/// Returns those of out = T^-1 in. Throws NumericError where T is singular.
 FifthCoefficients inverse(const CyclicBidiagonal& T);
-/// out = S T^-1 in
+/// Returns those of out = S T^-1 in.
 FifthCoefficients inverse_then(const CyclicBidiagonal& T, const CyclicBidiagonal& S);
-/// out = T^-1 S in
+/// Returns those of out = T^-1 S in.
 FifthCoefficients product_then_inverse(const CyclicBidiagonal& S, const CyclicBidiagonal& T);
-/// out = factor (the operator)
+/// Returns those of out = factor (the operator).
 FifthCoefficients scaled(FifthCoefficients coefficients, double factor);
 
 }  // namespace trellis

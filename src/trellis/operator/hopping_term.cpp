@@ -83,9 +83,9 @@ RawStencil HoppingTerm::stencil(int parity) const {
   return s;
 }
 
-/// Where launches can be cut, in columns of which two time slices, with the links between, are about as large
-/// as a core's own cache. With several right-hand sides columns would be too thin: they gained nothing there
-/// (lab/wilson_hop).
+/// Returns the walk of launches. Where they can be cut, they go in columns of which two time slices, with the
+/// links between, are about as large as a core's own cache. With several right-hand sides columns would be
+/// too thin: they gained nothing there (lab/wilson_hop).
 const HoppingTerm::Walk& HoppingTerm::walk(int slots) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto& walk = walks_[slots];

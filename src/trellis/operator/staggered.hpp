@@ -50,8 +50,9 @@ class StaggeredOperator final : public LinearOperator {
   StaggeredMatrixPtr matrix_;
 };
 
-/// M^dagger M + shift = m^2 + shift - D_eo D_oe on the even sites, in two passes; positive for m != 0 and no
-/// shift. Parity 1: the same on the odd sites, with o and e exchanged in all that follows.
+/// It is M^dagger M + shift = m^2 + shift - D_eo D_oe on the even sites, in two passes; it is positive for m
+/// != 0 and no shift. With parity 1 it is the same on the odd sites, with o and e exchanged in all that
+/// follows.
 class StaggeredSchur final : public SchurOperator {
  public:
   explicit StaggeredSchur(StaggeredMatrixPtr matrix, double shift = 0, int parity = 0);
@@ -69,10 +70,10 @@ class StaggeredSchur final : public SchurOperator {
   const StaggeredMatrixPtr& matrix() const { return matrix_; }
   double shift() const { return shift_; }
 
-  /// The right-hand side of M^dagger M x_e = c for M x = b: c = m b_e - D_eo b_o. @pre shift() == 0
+  /// Makes the right-hand side of M^dagger M x_e = c for M x = b: c = m b_e - D_eo b_o. @pre shift() == 0
   void prepare_source(SpinorField& source, const SpinorField& b) const override;
   void prepare_guess(SpinorField& guess, const SpinorField& x) const override { extract_parity(guess, x); }
-  /// x_o = (b_o - D_oe x_e) / m. @pre m != 0
+  /// Makes x_o = (b_o - D_oe x_e) / m. @pre m != 0
   void reconstruct(SpinorField& x, const SpinorField& solution, const SpinorField& b) const override;
   Cost source_cost(int columns) const override { return hop_plus_cost(parity_, columns); }
   Cost reconstruction_cost(int columns) const override {
@@ -80,7 +81,7 @@ class StaggeredSchur final : public SchurOperator {
   }
   LinearOperatorPtr full() const override { return std::make_shared<StaggeredOperator>(matrix_); }
   std::string form_in_words() const override { return "even-odd"; }
-  /// z (full): z_e = x, z_o = D_oe x. What the link derivative takes.
+  /// Makes z (full), which the link derivative takes: z_e = x, z_o = D_oe x.
   void extend(SpinorField& z, const SpinorField& x) const;
 
  private:

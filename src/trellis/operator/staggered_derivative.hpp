@@ -5,14 +5,14 @@
 
 namespace trellis {
 
-/// Adds to G the derivative of S = sum_k c_k X_k^dagger (M^dagger M) X_k at fixed X, X even, any number of
-/// right-hand sides k: delta S = sum Re tr(G delta V), V the links of the operator,
+/// Adds to G the derivative of S = sum_k c_k X_k^dagger (M^dagger M) X_k at fixed X, X even, for any number
+/// of right-hand sides k: delta S = sum Re tr(G delta V), V the links of the operator,
 ///
 ///   G_mu(x) = +- u_mu(x) sum_k c_k Z_k(x+mu) Z_k(x)^dagger,  + on odd x,  Z = X on even, D_oe X on odd
 ///   sites.
 ///
-/// A rational action phi^dagger [a_0 + sum_k a_k / (M^dagger M + s_k)] phi has c_k = -a_k and
-/// X_k = (M^dagger M + s_k)^-1 phi. Improved links: `far` gets the derivative with respect to the long links.
+/// A rational action phi^dagger [a_0 + sum_k a_k / (M^dagger M + s_k)] phi has c_k = -a_k and X_k = (M^dagger
+/// M + s_k)^-1 phi. With improved links `far` gets the derivative with respect to the long links.
 class StaggeredLinkDerivative {
  public:
   /// @pre the matrix is in double
@@ -27,7 +27,7 @@ class StaggeredLinkDerivative {
   double bytes(int rhs) const;  ///< must-move, of one add(), all ranks
 
  private:
-  /// All right-hand sides in one field, Z on each parity, with their coefficients.
+  /// All right-hand sides lie in one field, Z on each parity, with their coefficients.
   struct Gathered {
     std::unique_ptr<SpinorField> even, odd;
     std::vector<double> coefficients;

@@ -29,7 +29,7 @@ int StaggeredLinks::lanes(Precision precision) const {
 }
 
 namespace {
-/// What a last-level cache that cores share may hold of links: more comes from memory in every hop.
+/// A last-level cache that cores share may hold so many bytes of links: more comes from memory in every hop.
 constexpr size_t nominal_cache = size_t(32) << 20;
 }  // namespace
 

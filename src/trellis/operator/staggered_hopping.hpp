@@ -13,19 +13,21 @@
 
 namespace trellis {
 
-/// Whether links that lead to a site are kept beside its own (HopLinks). The bits are the same. by_size: of
-/// improved links of more than a nominal 32 MB, which come from memory in every hop: the second copy costs
-/// room alone (lab/two_hops).
+/// It says whether links that lead to a site are kept beside its own (HopLinks). The bits are the same.
+/// by_size keeps those of improved links of more than a nominal 32 MB, which come from memory in every hop:
+/// the second copy costs room alone (lab/two_hops).
 enum class BackLinks { by_size, none, kept };
 
-/// The links that staggered operators of all flavours share, copied in every storage that was asked for.
+/// The links are shared by staggered operators of all flavours, and copied in every storage that was asked
+/// for.
 class StaggeredLinks {
  public:
   /// Naive links are one field (thin or smeared); choice.link_reals is 18, or 12 for links in SU(3).
   explicit StaggeredLinks(const GaugeField& U, const KernelChoice& choice = {},
                           BackLinks back_links = BackLinks::by_size);
-  /// Improved: D = 1/2 [fat hops] + (long_coefficient / 2) [hops with long links over three sites]. Long
-  /// links that are unitary (HISQ) are stored as 14 reals, others (asqtad) with is_unitary = false as 18.
+  /// Improved links give D = 1/2 [fat hops] + (long_coefficient / 2) [hops with long links over three sites].
+  /// Long links that are unitary (HISQ) are stored as 14 reals, others (asqtad) with is_unitary = false as
+  /// 18.
   StaggeredLinks(const GaugeField& fat, const GaugeField& long_links, double long_coefficient,
                  bool is_unitary = true, const KernelChoice& choice = {},
                  BackLinks back_links = BackLinks::by_size);
@@ -58,7 +60,7 @@ class StaggeredLinks {
 };
 using StaggeredLinksPtr = std::shared_ptr<const StaggeredLinks>;
 
-/// What to do with H in: out = x_scalar x + hop_scalar H in. x may be null.
+/// It says what to do with H in: out = x_scalar x + hop_scalar H in. x may be null.
 struct StaggeredHopTask {
   double hop_scalar = 1.0;
   const SpinorField* x = nullptr;
@@ -74,12 +76,12 @@ class StaggeredHopping {
  public:
   StaggeredHopping(StaggeredLinksPtr links, const StaggeredPhases& phases, Precision precision);
 
-  /// out (sites of `parity`) = a x + b H in, H = 2 D, from the sites of the other parity of `in`; x may be
-  /// null. Fields may be full or of one parity. @pre out and in are different storage, unless full.
+  /// Computes out (sites of `parity`) = a x + b H in, H = 2 D, from the sites of the other parity of `in`; x
+  /// may be null. Fields may be full or of one parity. @pre out and in are different storage, unless full.
   void apply(SpinorField& out, int parity, const SpinorField& in, double b, const SpinorField* x = nullptr,
              double a = 0.0) const;
-  /// middle (sites of 1 - parity) from in, then out (sites of `parity`) from middle, with the bits of apply()
-  /// twice; perhaps in time slices, where HoppingTerm::apply_twice() may.
+  /// Computes middle (sites of 1 - parity) from in, then out (sites of `parity`) from middle, with the bits
+  /// of apply() twice; perhaps in time slices, where HoppingTerm::apply_twice() may.
   void apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
                    const StaggeredHopTask& to_middle, const StaggeredHopTask& to_out,
                    PassOrder order = PassOrder::faster) const;
@@ -88,14 +90,15 @@ class StaggeredHopping {
   std::vector<double> apply_twice_with_energy(SpinorField& out, SpinorField& middle, int parity,
                                               const SpinorField& in, const StaggeredHopTask& to_middle,
                                               const StaggeredHopTask& to_out) const;
-  /// Whether hops over so many right-hand sides can sum energies.
+  /// Tells whether hops over so many right-hand sides can sum energies.
   bool sums_energies(int rhs) const;
   /// Does the same with other factors on the legs (derivatives of D).
   void apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in, double b) const;
   /// Makes tables for apply(): factors of the one-site hops, and of the three-site hops (improved links).
   HopTables make_tables(const HopFactors& near, const HopFactors& far) const;
 
-  /// The stencil of a distance and the sites of a parity, without and with ghosts, where kernels read them.
+  /// Returns the stencil of a distance and the sites of a parity, without and with ghosts, where kernels read
+  /// them.
   RawHopStencil raw_stencil(int distance, int parity) const;
   SiteRange inner_sites(int distance, int parity) const;
   SiteRange border_sites(int distance, int parity) const;
@@ -108,13 +111,14 @@ class StaggeredHopping {
   FieldSpec field_spec(Subset subset, int rhs) const;
   SpinorField make_field(Subset subset, int rhs) const;
   double flops_per_site() const { return links_->is_improved() ? improved_hop_flops : staggered_hop_flops; }
-  /// Must-move bytes per output site of one hop over `rhs` right-hand sides: links, vectors in and out.
+  /// Returns the must-move bytes per output site of one hop over `rhs` right-hand sides: links, vectors in
+  /// and out.
   double bytes_per_site(int rhs) const;
   /// Returns the messages and launches of one hop to the sites of a parity.
   Cost hop_cost(int parity, int rhs) const;
 
  private:
-  /// Checks the fields. Without ghosts.
+  /// Checks the fields and makes the call, without ghosts.
   StaggeredHopCall call_of(const HopTables& tables, const SpinorField& out, int parity, const SpinorField& in,
                            const StaggeredHopTask& task, ExactSum* energies) const;
   void launch(const StaggeredHopCall& call, const SiteRange& sites) const;
@@ -127,7 +131,7 @@ class StaggeredHopping {
   RawHopStencil stencil(int distance, int parity) const;
   /// Lists those over one site and, with improved links, over three.
   std::vector<HopStencilPtr> halo_stencils() const;
-  /// The halo of one hop. @param parity of the sites that the hop leads to
+  /// Returns the halo of one hop. @param parity of the sites that the hop leads to
   VectorHalo& halo(int parity, int rhs) const;
   void set_ghosts(StaggeredHopCall& call, const VectorHalo& halo) const;
   void start(VectorHalo& halo, const SpinorField& in) const;

@@ -15,7 +15,7 @@ namespace trellis {
 namespace {
 constexpr int plane_a[flux_planes] = {0, 0, 0, 1, 1, 2}, plane_b[flux_planes] = {1, 2, 3, 2, 3, 3};
 
-/// n / d modulo 1, reduced in integers; n may be negative
+/// Returns n / d modulo 1, reduced in integers; n may be negative.
 double fraction(int64_t n, int64_t d) { return double(((n % d) + d) % d) / double(d); }
 
 /// Returns arg z / 2 pi, which is exact for the powers of i.
@@ -28,14 +28,15 @@ double turns_of(std::complex<double> z) {
   return std::atan2(z.imag(), z.real()) / (2.0 * std::numbers::pi);
 }
 
-/// eta_mu = (-1)^(sum of the coordinates before mu)
+/// Returns eta_mu = (-1)^(sum of the coordinates before mu) in turns.
 double staggered_sign_turns(const Coord& x, int mu) {
   int sum = 0;
   for (int nu = 0; nu < mu; ++nu) sum += x[nu];
   return sum % 2 == 0 ? 0.0 : 0.5;
 }
 
-/// theta_b(x) += 2 pi k x_a / (L_a L_b); theta_a(x) -= 2 pi k x_b / L_b where x_a = L_a - 1.
+/// Returns what the flux adds, in turns: theta_b(x) += 2 pi k x_a / (L_a L_b); theta_a(x) -= 2 pi k x_b / L_b
+/// where x_a = L_a - 1.
 double flux_turns(int k, int plane, const Coord& L, const Coord& x, int mu) {
   const int a = plane_a[plane], b = plane_b[plane];
   if (mu == b) return fraction(int64_t(k) * x[a], int64_t(L[a]) * L[b]);
@@ -81,7 +82,7 @@ HopFactors dirac_factors(const StaggeredPhases& phases, const Coord& L, int dist
 }
 
 namespace {
-/// Rows that were met, by their bytes.
+/// It holds the rows that were met, by their bytes.
 class RowSet {
  public:
   explicit RowSet(int reals) : reals_{reals} {}

@@ -23,8 +23,8 @@ struct StaggeredPhases {
   Flux flux{};                                   ///< quanta k of each plane, the charge included
 };
 
-/// k of each plane from the charge in thirds of e and the quanta b (b_x, b_y, b_z), e (e_x, e_y, e_z):
-/// b_z is (x,y), b_x (y,z), b_y minus (x,z), e_a (a,t).
+/// Returns k of each plane from the charge in thirds of e and the quanta b (b_x, b_y, b_z), e (e_x, e_y,
+/// e_z): b_z is (x,y), b_x (y,z), b_y minus (x,z), e_a (a,t).
 Flux flux_of(int charge_thirds, const std::array<int, 3>& b, const std::array<int, 3>& e);
 
 /// Returns theta_mu(x) / 2 pi in [0, 1), x in global coordinates. @pre boundary phases have modulus 1 (else
@@ -33,7 +33,7 @@ double staggered_turns(const StaggeredPhases& phases, const Coord& extents, cons
 /// Returns d theta_mu(x) / d k of one plane of the flux (periodic in k only up to 2 pi).
 double flux_weight(int plane, const Coord& extents, const Coord& x, int mu);
 
-/// The factors of one hop: forward(x, mu) of the leg to x + d mu, and backward(y, mu) of the leg from x to
+/// The factors of one hop are forward(x, mu) of the leg to x + d mu, and backward(y, mu) of the leg from x to
 /// y = x - d mu.
 struct HopFactors {
   using Factor = std::function<std::complex<double>(const Coord& x, int mu)>;  ///< global coordinates
@@ -44,7 +44,8 @@ struct HopFactors {
 HopFactors dirac_factors(const StaggeredPhases& phases, const Coord& extents, int distance = 1,
                          double coefficient = 1.0);
 
-/// Factors of all legs in the order of a stencil, rows that are equal stored once (view/hop_view.hpp).
+/// It has the factors of all legs in the order of a stencil; rows that are equal are stored once
+/// (view/hop_view.hpp).
 /// Rows hold the factor in double, rounded once to the scalar of the arithmetic.
 class PhaseTable {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-/// Fields of the CPU backend as passes tile by tile write them.
+/// Passes tile by tile write fields of the CPU backend in this form.
 #include "trellis/device/cpu/walk/output_tiles.hpp"
 #include "trellis/field/spinor_field.hpp"
 

@@ -14,7 +14,7 @@ namespace trellis {
 class WilsonMatrix {
  public:
   WilsonMatrix(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice);
-  /// The same matrix in another storage (12-real links where this one has them).
+  /// Returns the same matrix in another storage (with 12-real links where this one has them).
   std::shared_ptr<const WilsonMatrix> converted(Precision precision) const;
 
   const WilsonParams& params() const { return params_; }
@@ -23,34 +23,34 @@ class WilsonMatrix {
   const HoppingTerm& hop() const { return *hop_; }
   const Lattice& lattice() const { return *hop_->lattice_ptr(); }
 
-  /// out = A in on the sites of one parity, and out = A^-1 in.
+  /// Compute out = A in on the sites of one parity, and out = A^-1 in.
   void apply_diagonal(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const;
   void apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const;
-  /// The same for the blocks of a range. @pre can_fuse_diagonal()
+  /// Does the same for the blocks of a range. @pre can_fuse_diagonal()
   void apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity, bool is_dagger,
                               const SiteRange& sites) const;
-  /// out = A^-1 (coefficient H in)
+  /// Computes out = A^-1 (coefficient H in).
   void apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                          bool is_dagger) const;
-  /// out = A x + coefficient H in; with_diagonal = false: out = x + coefficient H in. This and the next also
-  /// give |out|^2 if asked to, where a hop is what they do last; else they leave it empty.
+  /// Computes out = A x + coefficient H in, or out = x + coefficient H in where with_diagonal is false. This
+  /// and the next also give |out|^2 if asked to, where a hop is what they do last; else they leave it empty.
   void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                       const SpinorField& x, bool with_diagonal, bool is_dagger,
                       Coefficients* norm2 = nullptr) const;
-  /// out = x + A^-1 (coefficient H in)
+  /// Computes out = x + A^-1 (coefficient H in).
   void apply_inverse_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                               const SpinorField& x, bool is_dagger, Coefficients* norm2 = nullptr) const;
-  /// What makes a hop these three. @pre can_fuse_diagonal()
+  /// Return what makes a hop one of these three. @pre can_fuse_diagonal()
   HopTask inverse_hop(double coefficient, bool is_dagger) const;
   HopTask hop_plus(double coefficient, const SpinorField& x, bool with_diagonal, bool is_dagger) const;
   HopTask inverse_hop_plus(double coefficient, const SpinorField& x, bool is_dagger) const;
-  /// A and A^-1 are part of a hop: not with a clover term and a twisted mass.
+  /// Tells whether A and A^-1 are part of a hop, which they are not with a clover term and a twisted mass.
   bool can_fuse_diagonal() const { return !has_twisted_clover(); }
-  /// A is a real number, which commutes with H.
+  /// Tells whether A is a real number, which commutes with H.
   bool has_real_diagonal() const { return !clover_ && params_.twisted_mass == 0; }
 
-  /// The parts of A and A^-1, 72 reals a site in the storage of the hop, null where there are none. With a
-  /// twisted mass and a clover term A^-1 = C - i mu gamma5 B has two.
+  /// Return the parts of A and A^-1, 72 reals a site in the storage of the hop, null where there are none.
+  /// With a twisted mass and a clover term A^-1 = C - i mu gamma5 B has two.
   const SpinorField* clover() const { return clover_.get(); }
   const SpinorField* clover_inverse() const { return clover_inverse_.get(); }
   const SpinorField* twisted_inverse() const { return twisted_inverse_.get(); }
@@ -66,10 +66,10 @@ class WilsonMatrix {
 
  private:
   bool has_twisted_clover() const { return clover_ && params_.twisted_mass != 0; }
-  /// out = [sum +] A in, or A^-1 in, with a clover term and a twisted mass. Works in place.
+  /// Computes out = [sum +] A in, or A^-1 in, with a clover term and a twisted mass. Works in place.
   void twisted_clover(SpinorField& out, const SpinorField& in, int parity, bool is_dagger, bool is_inverse,
                       const SpinorField* sum) const;
-  /// out = coefficient H in
+  /// Computes out = coefficient H in.
   void hop_alone(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                  bool is_dagger) const;
   void run(SpinorField& out, int parity, const SpinorField& in, const HopTask& task,
@@ -103,8 +103,8 @@ class WilsonOperator final : public LinearOperator {
   WilsonMatrixPtr matrix_;
 };
 
-/// The Schur complement on the sites of one parity, with the preparation and reconstruction that solve M x =
-/// b.
+/// It is the Schur complement on the sites of one parity, with the preparation and reconstruction that solve
+/// M x = b.
 class WilsonSchur final : public SchurOperator {
  public:
   /// parity: of the sites that remain (0 = even, the default).
@@ -122,7 +122,7 @@ class WilsonSchur final : public SchurOperator {
   /// Makes the right-hand side of the Schur system: b_e + 1/2 H_eo A_oo^-1 b_o (symmetric: times A_ee^-1).
   void prepare_source(SpinorField& schur_source, const SpinorField& b) const override;
   void prepare_guess(SpinorField& guess, const SpinorField& x) const override { extract_parity(guess, x); }
-  /// x_o = A_oo^-1 (b_o + 1/2 H_oe x_e)
+  /// Makes x_o = A_oo^-1 (b_o + 1/2 H_oe x_e).
   void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const override;
   Cost source_cost(int columns) const override;
   Cost reconstruction_cost(int columns) const override;
@@ -141,7 +141,7 @@ class WilsonSchur final : public SchurOperator {
   /// Return the costs of A^-1 in, and of x + coefficient H in, on half the sites.
   Cost inverse_diagonal_cost(int columns) const;
   Cost hop_plus_cost(int columns) const;
-  /// A^-1 in comes first, in a launch of its own.
+  /// Tells whether A^-1 in comes first, in a launch of its own.
   bool begins_with_diagonal(bool is_dagger) const;
   void run_fused(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const;
   SpinorField& workspace(int which, int parity, int rhs) const;

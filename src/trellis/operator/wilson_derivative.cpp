@@ -37,7 +37,7 @@ void WilsonLinkDerivative::begin(const GaugeField& V) {
   if (params_.has_clover()) insertion_->set_zero();
 }
 
-/// Weights go where kernels read them once for all forces.
+/// Makes tables of the weights, which kernels then read for all forces.
 void WilsonLinkDerivative::make_tables() {
   require_double(V_->precision());
   const ExtendedLayout& layout = V_->layout();

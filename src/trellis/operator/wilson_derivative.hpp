@@ -15,8 +15,8 @@ class WilsonLinkDerivative {
 
   /// Begins a sum for these links. All fields that follow lie where they do. Collective, as all below.
   void begin(const GaugeField& V);
-  /// G += c times the derivative of Re Y^dagger D X, summed over right-hand sides; the clover part is kept
-  /// until finish(). @pre X, Y full, in double, with V's lanes
+  /// Adds to G c times the derivative of Re Y^dagger D X, summed over right-hand sides; the clover part is
+  /// kept until finish(). @pre X, Y full, in double, with V's lanes
   void add(LinkDerivative& G, const SpinorField& Y, const SpinorField& X, double c);
   /// Adds c times the derivative of log det A over the sites of one parity; A^-1 is that of clover_inverse().
   void add_log_determinant(const SpinorField& inverse, int parity, double c);

@@ -71,7 +71,7 @@ std::complex<double> WilsonMatrix::diagonal(bool is_dagger) const {
   return {params_.diagonal(), is_dagger ? -params_.twisted_mass : params_.twisted_mass};
 }
 
-/// (a + i b gamma5)^-1 = (a - i b gamma5) / (a^2 + b^2)
+/// Returns (a + i b gamma5)^-1 = (a - i b gamma5) / (a^2 + b^2).
 std::complex<double> WilsonMatrix::inverse_diagonal(bool is_dagger) const {
   const auto d = diagonal(is_dagger);
   return std::conj(d) / std::norm(d);

@@ -8,7 +8,7 @@
 
 namespace trellis {
 
-/// One complex phase per direction for crossing the boundary; 0 in t is Dirichlet time.
+/// It is one complex phase per direction for crossing the boundary; 0 in t is Dirichlet time.
 using BoundaryPhases = std::array<std::complex<double>, 4>;
 
 inline constexpr double kappa_to_mass(double kappa) { return 1.0 / (2.0 * kappa) - 4.0; }
@@ -26,7 +26,7 @@ struct WilsonParams {
   double diagonal() const { return 1.0 + 3.0 * nu / xi0 + mass; }
 };
 
-/// How an operator computes: none of it changes the physics.
+/// It says how an operator computes: none of it changes the physics.
 struct KernelChoice {
   Precision precision = Precision::double_precision;
   int link_reals = 18;
