@@ -1,6 +1,6 @@
 #pragma once
-/// What the binding files share: one bind_*() per topic, arrays that NumPy owns, names of enumerations.
-/// No logic lives in this folder: a function here converts arguments, releases the GIL and calls the library.
+/// The binding files share this: one bind_*() per topic, arrays that NumPy owns, names of enumerations. No
+/// logic lives in this folder: a function here converts arguments, releases the GIL and calls the library.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -48,15 +48,15 @@ void bind_io(nb::module_& m);
 void bind_hdf5(nb::module_& m);
 void bind_glass(nb::module_& m);
 
-/// Sets the Python exception of an agreed stop (base/stop.hpp): with the GIL.
+/// Sets the Python exception of an agreed stop (base/stop.hpp). @pre the caller has the GIL
 void raise_interruption() noexcept;
 
-/// For calls that compute: other Python threads run meanwhile. The call must not touch Python objects.
+/// Calls that compute have this: other Python threads run meanwhile. The call must not touch Python objects.
 using release_gil = nb::call_guard<nb::gil_scoped_release>;
 
 template <class T>
 using Array = nb::ndarray<nb::numpy, T>;
-/// An argument that was made C-contiguous and of the right type by the Python side.
+/// It is an argument that was made C-contiguous and of the right type by the Python side.
 template <class T>
 using ArrayIn = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
 

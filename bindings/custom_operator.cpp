@@ -1,4 +1,4 @@
-/// Linear operators whose application is a Python function.
+/// Python functions become linear operators here: each application calls one.
 #include "bindings.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/field/linear_operator.hpp"
@@ -7,13 +7,13 @@ namespace trellis::bindings {
 
 namespace {
 
-/// The properties that Python declares an operator to have.
+/// Python declares an operator to have these properties.
 struct Declared {
   bool is_linear, is_hermitian, is_positive;
 };
 
-/// On fields of another operator's kind, in any storage: Python sees one right-hand side at a time, in double
-/// and on the host.
+/// It acts on fields of another operator's kind, in any storage: Python sees one right-hand side at a time,
+/// in double and on the host.
 class CustomOperator final : public LinearOperator {
  public:
   CustomOperator(LinearOperatorPtr like, nb::callable function, std::string name, const Declared& declared)

@@ -7,7 +7,8 @@
 namespace trellis::bindings {
 
 namespace {
-/// The 5-D fields of a propagator and what they were solved from: for guesses and conserved currents.
+/// These are the 5-D fields of a propagator and what they were solved from, for guesses and conserved
+/// currents.
 struct KeptFields {
   DomainWallPropagator S;
   Source source;
@@ -38,7 +39,7 @@ CurrentKind current_kind_by_name(const std::string& kind) {
   throw BadArgument(message("unknown conserved current '", kind, "'; legal: vector, axial"));
 }
 
-/// The current in direction mu with a momentum, inserted into the propagator that was kept.
+/// Inserts the current in direction mu with a momentum into the propagator that was kept.
 Solved insert_current(const DomainWallOperator& D, const SolverSpec& solver, const KeptFields& kept,
                       const std::string& kind, int mu, const Momentum& n, std::optional<int> time) {
   const LinkWeights weights = current_weights(mu, n, kept.source.at, D.matrix()->lattice().extents(), time);

@@ -1,4 +1,4 @@
-/// Low modes of fermion operators and solvers that are deflated with them.
+/// Python gets low modes of fermion operators here, and solvers that are deflated with them.
 #include <nanobind/stl/pair.h>
 
 #include "bindings.hpp"

@@ -57,8 +57,8 @@ class VectorSites {
  private:
   int64_t volume() const { return geometry_.local_volume(); }
   bool is_full() const { return spec_.subset == Subset::full; }
-  /// f(site, which of the stored ones) for the sites of the field. Local extents in x are even: of the sites
-  /// 2 k and 2 k + 1 one has the parity.
+  /// Calls f(site, which of the stored ones) for the sites of the field. Local extents in x are even: of the
+  /// sites 2 k and 2 k + 1 one has the parity.
   template <class F>
   void for_each_site(const F& f) const {
     for (int64_t site = 0; site < volume(); ++site) {

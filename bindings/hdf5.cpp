@@ -1,5 +1,5 @@
-/// HDF5 files of the compiled part. Python code that has loaded this module writes through it, not through
-/// h5py.
+/// Python gets the HDF5 files of the compiled part here. Python code that has loaded this module writes
+/// through it, not through h5py.
 #include "trellis/io/hdf5.hpp"
 #include "bindings.hpp"
 

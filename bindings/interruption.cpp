@@ -1,5 +1,5 @@
-/// Ctrl-C while the library computes: Python's signal handlers run in global sums, and what they raise ends
-/// the call on all ranks (base/stop.hpp).
+/// Ctrl-C works while the library computes: Python's signal handlers run in global sums, and what they raise
+/// ends the call on all ranks (base/stop.hpp).
 #include <atomic>
 
 #include "bindings.hpp"
@@ -9,13 +9,14 @@
 namespace trellis::bindings {
 
 namespace {
-/// Seconds. A look takes the GIL, for which another thread of Python may let it wait for some milliseconds.
+/// A rank looks again after so many seconds. A look takes the GIL, for which another thread of Python may let
+/// it wait for some milliseconds.
 constexpr double between_looks = 0.1;
 /// One Ctrl-C reaches all ranks within this time: of a rank that has stopped with the others it asks nothing.
 constexpr double same_request = 1, long_ago = -1e9;
 
-// All of these are used with the GIL alone. What a handler of this rank has raised; never freed at exit,
-// when Python is gone.
+// All of these are used with the GIL alone. raised_here is what a handler of this rank has raised; it is
+// never freed at exit, when Python is gone.
 nb::python_error* raised_here = nullptr;
 bool was_asked_here = false;
 double stopped_for_others = long_ago;

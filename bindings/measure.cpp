@@ -69,7 +69,7 @@ std::pair<Propagator, std::vector<std::string>> read_propagator_sites(const hdf5
   return {Propagator::from_canonical(lattice, local.data(), source_at, boundary), std::move(warnings)};
 }
 
-/// SciDAC file as Chroma writes it; `note` is the record's text.
+/// Writes a SciDAC file as Chroma writes it; `note` is the record's text.
 void write_propagator_scidac(const Propagator& S, const std::string& path, int precision_bits,
                              const std::string& note) {
   std::vector<std::complex<double>> local(Propagator::canonical_size(S.geometry()));
@@ -80,8 +80,8 @@ void write_propagator_scidac(const Propagator& S, const std::string& path, int p
   write_propagator(path, S.lattice(), reinterpret_cast<const double*>(local.data()), options);
 }
 
-/// <propagator> ... <at>x y z t</at></propagator> in the record's text, as Trellis writes it. What cannot be
-/// understood is a warning.
+/// Reads <propagator> ... <at>x y z t</at></propagator> in the record's text, as Trellis writes it, and
+/// returns the site. What cannot be understood is a warning.
 std::optional<Coord> stated_source(const std::string& path, SiteFieldReport& report) {
   std::optional<Coord> stated;
   for (const auto& [type, text] : report.metadata) {
@@ -105,7 +105,7 @@ std::optional<Coord> stated_source(const std::string& path, SiteFieldReport& rep
 
 std::string in_words(const Coord& x) { return message("(", x[0], ", ", x[1], ", ", x[2], ", ", x[3], ")"); }
 
-/// Where the source is: as the caller says, else as the file does; they must agree.
+/// Returns where the source is: as the caller says, else as the file does; they must agree.
 Coord source_of(const std::string& path, const Geometry& geometry, const std::optional<Coord>& given,
                 SiteFieldReport& report) {
   const std::optional<Coord> stated = stated_source(path, report);

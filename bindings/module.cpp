@@ -3,7 +3,7 @@
 #include "trellis/base/instruction_set.hpp"
 
 namespace {
-/// Before any kernel: an illegal instruction would end Python without a word.
+/// Throws before any kernel runs: an illegal instruction would end Python without a word.
 void require_instruction_sets() {
   std::string missing;
   for (const std::string& name : trellis::missing_instruction_sets()) missing += " " + name;

@@ -1,4 +1,4 @@
-/// Multigrid: set-up, its report, and the solver that it makes.
+/// Python gets multigrid here: its set-up, its report, and the solver that it makes.
 #include "trellis/multigrid/multigrid.hpp"
 #include "bindings.hpp"
 #include "multigrid_file.hpp"

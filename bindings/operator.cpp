@@ -37,8 +37,8 @@ std::shared_ptr<SpinorField> spinor_from_numpy(std::shared_ptr<Lattice> lattice,
   return psi;
 }
 
-/// A in or A^dagger in: the fields are converted to the operator's storage and back. It sums nothing that
-/// would carry a request: a loop in Python over applications ends here.
+/// Returns A in or A^dagger in: the fields are converted to the operator's storage and back. It sums nothing
+/// that would carry a request: a loop in Python over applications ends here.
 SpinorField applied(const LinearOperator& A, const SpinorField& in, bool is_dagger) {
   stop_together(in.lattice().communicator());
   SpinorField x = is_dagger ? A.make_range_field(in.rhs()) : A.make_field(in.rhs()),

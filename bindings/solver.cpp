@@ -1,4 +1,4 @@
-/// Solver values by name and parameters, solves and their reports.
+/// Python gets solver values by name and parameters here, solves and their reports.
 #include "bindings.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/solver/solve.hpp"
@@ -11,7 +11,8 @@ namespace trellis::bindings {
 namespace {
 using Parameters = std::map<std::string, SolverParameters::Value>;
 
-/// A value of a solver's parameter: a solver or a pair (solver, operator) is a preconditioner as it stands.
+/// Reads a value of a solver's parameter: a solver or a pair (solver, operator) is a preconditioner as it
+/// stands.
 SolverParameters::Value parameter(const std::string& name, nb::handle value) {
   if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
   if (nb::isinstance<nb::int_>(value)) return nb::cast<int64_t>(value);
@@ -36,7 +37,7 @@ SolverSpec solver_of(const std::string& method, const nb::dict& values) {
   return solver_by_name(method, std::move(parameters));
 }
 
-/// A x = b for fields on the host.
+/// Solves A x = b for fields on the host.
 SolveReport solve_on_host_fields(const SolverSpec& spec, const LinearOperator& A, SpinorField& x,
                                  const SpinorField& b) {
   if (A.make_field(1).spec().backend == b.spec().backend) return solve(spec, A, x, b);

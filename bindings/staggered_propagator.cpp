@@ -1,4 +1,4 @@
-/// Propagators of staggered quarks, their solves for many masses, files and mesons.
+/// Python gets propagators of staggered quarks here, their solves for many masses, files and mesons.
 #include "trellis/measure/staggered_propagator.hpp"
 #include "bindings.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -70,7 +70,8 @@ void write_vectors(const std::string& path, const VectorRecords& vectors,
   write_site_fields(path, lattice, records, vector_reals, options);
 }
 
-/// The columns of S, each behind that of its source where one is given; texts: of the records in this order.
+/// Writes the columns of S, each behind that of its source where one is given; texts are those of the records
+/// in this order.
 void write_scidac(const StaggeredPropagator& S, const Source* source, const std::string& path,
                   int precision_bits, const std::vector<std::string>& texts, const std::string& file_text,
                   const std::string& note_type, const std::string& note) {

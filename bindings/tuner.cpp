@@ -1,4 +1,4 @@
-/// The tuner's choices, for who keeps them in files (python/trellis/ground/tuning.py).
+/// Python gets the tuner's choices here and keeps them in files (python/trellis/ground/tuning.py).
 #include "trellis/device/tuner.hpp"
 #include "bindings.hpp"
 

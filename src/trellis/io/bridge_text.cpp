@@ -83,7 +83,7 @@ double parse(const InputFile& file, int64_t line, const char* begin, const char*
   return value;
 }
 
-/// nan or inf, which some programs print for numbers that are none.
+/// Tells whether a word is nan or inf, which some programs print for numbers that are none.
 bool is_no_finite_number(std::string word) {
   if (word.find_first_of("+-") == 0) word.erase(0, 1);
   for (char& c : word) c = char(std::tolower(static_cast<unsigned char>(c)));
@@ -92,8 +92,8 @@ bool is_no_finite_number(std::string word) {
 
 }  // namespace
 
-/// More than half of the words in its first lines are numbers (nan and inf among them), comments apart. The
-/// others are named with their lines when the numbers are counted.
+/// Tells whether the file is such text: more than half of the words in its first lines are numbers (nan and
+/// inf among them), comments apart. The others are named with their lines when the numbers are counted.
 bool is_bridge_text(InputFile& file) {
   constexpr int64_t longest = 4096;
   std::string text = file.read_text(0, std::min(file.size(), longest));

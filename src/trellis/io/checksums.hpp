@@ -1,6 +1,6 @@
 #pragma once
-/// The checksums of the field's file formats. Each is a sum over sites that does not depend on their order,
-/// so every rank adds its own sites and merge() joins them.
+/// This file has the checksums of the field's file formats. Each is a sum over sites that does not depend on
+/// their order, so every rank adds its own sites and merge() joins them.
 #include <cstddef>
 #include <cstdint>
 
@@ -9,7 +9,8 @@
 
 namespace trellis::io {
 
-/// SciDAC (QIO): with r the lexicographic index of a site and c the CRC-32 of its bytes as stored,
+/// The checksum of SciDAC (QIO) is, with r the lexicographic index of a site and c the CRC-32 of its bytes as
+/// stored,
 ///   a = xor_r rotl(c, r mod 29),  b = xor_r rotl(c, r mod 31).
 class ScidacChecksum {
  public:
@@ -33,7 +34,7 @@ class NerscChecksum {
   uint32_t sum_ = 0;
 };
 
-/// MILC: with k the index of a 32-bit word w in the file's data,
+/// The checksums of MILC are, with k the index of a 32-bit word w in the file's data,
 ///   sum29 = xor_k rotl(w, k mod 29),  sum31 = xor_k rotl(w, k mod 31).
 class MilcChecksum {
  public:

@@ -112,7 +112,7 @@ bool check_values(FileReport& report, const GaugeField& U) {
   return is_good;
 }
 
-/// All ranks have the same report, so all throw.
+/// Throws on all ranks alike, as all have the same report.
 void throw_if_bad(const std::string& path, const FileReport& report) {
   const std::string warnings = joined(report.warnings);
   for (const ChecksumReport& c : report.checksums)

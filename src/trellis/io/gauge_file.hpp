@@ -1,5 +1,5 @@
 #pragma once
-/// Gauge configurations in files: one reader that finds the format by itself, one writer.
+/// Gauge configurations lie in files: one reader finds the format by itself, and there is one writer.
 #include <array>
 #include <optional>
 #include <string>
@@ -27,15 +27,16 @@ struct ChecksumReport {
   std::optional<bool> ok() const;  ///< empty where the file has none
 };
 
-/// A number that the file's header gives, or a property that links must have, beside what was found.
-/// name: "plaquette", "link_trace" (stored in the header, in conventions.md's normalisation), "unitarity".
+/// It has a number that the file's header gives, or a property that links must have, beside what was found.
+/// The name is "plaquette", "link_trace" (stored in the header, in conventions.md's normalisation), or
+/// "unitarity".
 struct ValueReport {
   std::string name;
   double expected = 0.0, found = 0.0, tolerance = 0.0;
   bool ok() const { return std::abs(found - expected) <= tolerance; }  ///< false for NaN
 };
 
-/// What a file is and whether it is sound.
+/// It says what a file is and whether it is sound.
 struct FileReport {
   GaugeFormat format = GaugeFormat::ildg;
   Coord lattice{0, 0, 0, 0};  ///< x, y, z, t
@@ -49,14 +50,15 @@ struct FileReport {
 };
 
 struct ReadOptions {
-  /// For files that do not say it (Bridge++ text, LIME without XML). Where the file says it, it must agree.
+  /// Files that do not say it (Bridge++ text, LIME without XML) have this lattice. Where the file says it, it
+  /// must agree.
   std::optional<Coord> lattice;
   /// Bad checksums, header values and links that are not SU(3) are reported, not thrown.
   bool report_only = false;
 };
 
-/// Format, lattice, precision, stored checksums and header texts: the links are not read. Throws FileError if
-/// the format is not recognised or the file has the wrong size or header. Collective.
+/// Reads format, lattice, precision, stored checksums and header texts, but no links. Throws FileError if the
+/// format is not recognised or the file has the wrong size or header. Collective.
 FileReport probe_gauge_file(const std::string& path, const ReadOptions& options = {},
                             CommunicatorPtr communicator = nullptr);
 
@@ -65,7 +67,7 @@ FileReport probe_gauge_file(const std::string& path, const ReadOptions& options 
 /// one. Links are kept as stored, never re-unitarised. A missing checksum is a warning. Collective.
 FileReport read_gauge_field(const std::string& path, GaugeField& U, const ReadOptions& options = {});
 
-/// The same onto a new lattice over the ranks of `communicator`, cut by `grid` (see make_lattice).
+/// Does the same onto a new lattice over the ranks of `communicator`, cut by `grid` (see make_lattice).
 GaugeField read_gauge_field(const std::string& path, Coord grid = {0, 0, 0, 0},
                             CommunicatorPtr communicator = nullptr, const ReadOptions& options = {},
                             FileReport* report = nullptr);

@@ -1,6 +1,6 @@
 #pragma once
-/// HDF5 files: groups, arrays, distributed site arrays, attributes. Complex numbers are compounds {r, i},
-/// which h5py and NumPy read as complex. Errors are FileError; HDF5 itself prints nothing. All calls are
+/// HDF5 files have groups, arrays, distributed site arrays and attributes. Complex numbers are compounds {r,
+/// i}, which h5py and NumPy read as complex. Errors are FileError; HDF5 itself prints nothing. All calls are
 /// collective over the file's communicator, with the same arguments on every rank unless said otherwise.
 #include <complex>
 #include <cstdint>
@@ -33,24 +33,25 @@ constexpr Type type_of() {
   }
 }
 
-/// "1.10.8", with ", parallel" where the library can do parallel files.
+/// Returns "1.10.8", say, with ", parallel" where the library can do parallel files.
 std::string library_version();
 
 class Handle;     // an open HDF5 object
 struct OpenFile;  // path, communicator, the file's identifier
 
-/// A group, or the root of a file. Copies refer to the same group; it must not outlive its File.
+/// It is a group, or the root of a file. Copies refer to the same group; it must not outlive its File.
 class Group {
  public:
-  /// Subgroup, made where missing; "a/b/c" makes all three. Throws FileError in a file opened for reading.
+  /// Returns a subgroup, made where missing; "a/b/c" makes all three. Throws FileError in a file opened for
+  /// reading.
   Group make_group(const std::string& name);
-  /// Existing subgroup. Throws FileError where there is none.
+  /// Returns an existing subgroup. Throws FileError where there is none.
   Group group(const std::string& name) const;
   bool has(const std::string& name) const;
   std::vector<std::string> names() const;  ///< of subgroups and arrays, sorted
   const std::string& path() const { return path_; }
 
-  /// A whole array in row-major order; the data of rank 0 count, others may pass nullptr.
+  /// Writes a whole array in row-major order; the data of rank 0 count, others may pass nullptr.
   template <class T>
   void write(const std::string& name, const T* data, const Dims& dims) {
     write_array(name, type_of<T>(), data, dims);
@@ -60,7 +61,7 @@ class Group {
     write(name, data.data(), {int64_t(data.size())});
   }
   Dims dims(const std::string& name) const;
-  /// The whole array on every rank, converted to T (real to complex is refused).
+  /// Reads the whole array on every rank, converted to T (real to complex is refused).
   template <class T>
   std::vector<T> read(const std::string& name) const {
     std::vector<T> data(elements_to_read(name, sizeof(T)));
@@ -68,8 +69,8 @@ class Group {
     return data;
   }
 
-  /// An array [t][z][y][x][inner...] of which each rank writes or reads its sites: `local` has this rank's
-  /// sites, x fastest, then inner. Throws FileError if the file's array has other dimensions.
+  /// Write or read an array [t][z][y][x][inner...], each rank its own sites: `local` has this rank's sites, x
+  /// fastest, then inner. Throws FileError if the file's array has other dimensions.
   template <class T>
   void write_sites(const std::string& name, const Geometry& geometry, const T* local, const Dims& inner) {
     write_site_array(name, geometry, type_of<T>(), local, inner);
@@ -79,7 +80,8 @@ class Group {
     read_site_array(name, geometry, type_of<T>(), local, inner);
   }
 
-  // Attributes of this group, or of the array or subgroup `of`. Writing replaces; what rank 0 has counts.
+  // These are the attributes of this group, or of the array or subgroup `of`. Writing replaces; what rank 0
+  // has counts.
   void set_attribute(const std::string& name, const std::string& text, const std::string& of = ".");
   void set_attribute(const std::string& name, const char* text, const std::string& of = ".");
   void set_attribute(const std::string& name, double value, const std::string& of = ".");
@@ -90,9 +92,9 @@ class Group {
   void set_attribute(const std::string& name, const std::vector<double>& values, const std::string& of = ".");
   void set_attribute(const std::string& name, const std::vector<int64_t>& values,
                      const std::string& of = ".");
-  /// A text within the attribute itself (h5py reads bytes), not in the file's heap: damage there can end the
-  /// HDF5 library in a crash. At most longest_fixed_text bytes and none of them zero; longer ones as
-  /// set_attribute().
+  /// Writes a text into the attribute itself (h5py reads bytes), not into the file's heap: damage there can
+  /// end the HDF5 library in a crash. The text has at most longest_fixed_text bytes, none of them zero;
+  /// longer ones go as with set_attribute().
   void set_fixed_text(const std::string& name, const std::string& text, const std::string& of = ".");
   static constexpr size_t longest_fixed_text = 60000;  ///< attributes have less than 64 kB
   bool has_attribute(const std::string& name, const std::string& of = ".") const;
@@ -124,7 +126,7 @@ class Group {
 
 class File {
  public:
-  /// A new file under the name path.partial, which commit() synchronises and renames to `path`.
+  /// Creates a file under the name path.partial, which commit() synchronises and renames to `path`.
   static File create(const std::string& path, CommunicatorPtr communicator = nullptr);
   static File open(const std::string& path, CommunicatorPtr communicator = nullptr);  ///< for reading
   ~File();
@@ -132,7 +134,8 @@ class File {
   File& operator=(File&&) noexcept;
 
   Group root() const;
-  /// @pre the file was created. Without it the partial file is removed, and an older file of that name stays.
+  /// Synchronises and renames the file. Without it the partial file is removed, and an older file of that
+  /// name stays. @pre the file was created
   void commit();
 
  private:

@@ -1,4 +1,5 @@
-/// Attributes of HDF5 groups and arrays. Texts are UTF-8, mostly of variable length, which h5py reads as str.
+/// Groups and arrays of HDF5 have attributes. Texts are UTF-8, mostly of variable length, which h5py reads as
+/// str.
 #include <algorithm>
 #include <cstring>
 
@@ -38,8 +39,8 @@ void Group::write_attribute(const std::string& name, const std::string& of, int6
 }
 
 namespace {
-/// What rank 0 has. HDF5 writes attributes collectively: ranks that bring different ones, of their clocks for
-/// instance, end with different ideas of the file, or wait for each other for ever.
+/// Returns what rank 0 has. HDF5 writes attributes collectively: ranks that bring different ones, of their
+/// clocks for instance, end with different ideas of the file, or wait for each other for ever.
 template <class Items>
 Items of_root(Communicator& communicator, Items items) {
   if (communicator.size() == 1) return items;

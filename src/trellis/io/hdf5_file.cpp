@@ -15,8 +15,9 @@
 namespace trellis::hdf5 {
 
 namespace {
-/// Before HDF5 looks at its environment. Files get their names when they are whole, and nobody changes them
-/// later: a lock would protect nothing, and where a file system has none, no file could be opened.
+/// Turns locks off before HDF5 looks at its environment. Files get their names when they are whole, and
+/// nobody changes them later: a lock would protect nothing, and where a file system has none, no file could
+/// be opened.
 bool turn_locks_off() { return ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1) == 0; }
 }  // namespace
 
@@ -69,7 +70,7 @@ Handle access_properties(const Communicator& communicator) {
 namespace {
 constexpr int64_t first_bytes = 1 << 16;  ///< what an empty file takes, and more
 
-/// What rank 0 sees of a file that should be there; "" if it can be read.
+/// Returns what keeps rank 0 from reading a file that should be there; "" if it can be read.
 std::string why_unreadable(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return io::with_errno("cannot open " + path, errno);
@@ -80,7 +81,7 @@ std::string why_unreadable(const std::string& path) {
   return "";
 }
 
-/// "" if the file system has room for that many bytes, or cannot tell.
+/// Returns "" if the file system has room for that many bytes, or cannot tell.
 std::string why_no_room(const std::string& path, int64_t bytes) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return io::with_errno("cannot open " + path, errno);
@@ -92,7 +93,8 @@ std::string why_no_room(const std::string& path, int64_t bytes) {
   return error;
 }
 
-/// "" if this process may write files of so many bytes (ulimit -f); the space of a disk is another matter.
+/// Returns "" if this process may write files of so many bytes (ulimit -f); the space of a disk is another
+/// matter.
 std::string why_too_large(const std::string& path, int64_t bytes) {
   struct rlimit limit;
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
@@ -137,8 +139,8 @@ File::~File() {
     file_->file.reset();
 }
 
-/// HDF5 crashes at the program's end if it could not close a file. On a full disk it can, once there is room
-/// for the few bytes that it still writes: so the file is emptied first.
+/// HDF5 crashes at the program's end if it could not close a file. On a full disk it can close one when there
+/// is room for the few bytes that it still writes, so the file is emptied first.
 void OpenFile::abandon() {
   const bool is_root = communicator->rank() == 0;
   if (is_root && ::truncate(current_path.c_str(), 0) != 0) errno = 0;  // the file goes away in any case

@@ -292,7 +292,7 @@ void Group::write_site_array(const std::string& name, const Geometry& geometry, 
   const Handle file_space(H5Dget_space(dataset.get()), H5Sclose);
   H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.offset.data(), nullptr, box.count.data(),
                       nullptr);
-  // Independent transfers: a collective one hangs when one rank's disk is full.
+  // Transfers are independent: a collective one hangs when one rank's disk is full.
   const Handle memory = memory_type(type);
   std::string error;
   if (H5Dwrite(dataset.get(), memory.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, local) < 0)

@@ -37,7 +37,7 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// A bound on what HDF5 writes about an object or an attribute, its data apart.
+/// What HDF5 writes about an object or an attribute is at most this, its data apart.
 inline constexpr int64_t object_bytes = 8192;
 
 struct OpenFile {
@@ -60,8 +60,8 @@ struct OpenFile {
 void silence_hdf5();
 /// Returns the innermost message of HDF5's error stack.
 std::string last_hdf5_error();
-/// File access: MPI-IO over all ranks if there is more than one. @pre communicator is world() or has one
-/// rank.
+/// Returns the access properties of a file: MPI-IO over all ranks if there is more than one. @pre
+/// communicator is world() or has one rank.
 Handle access_properties(const Communicator& communicator);
 #ifdef TRELLIS_WITH_MPI
 void use_mpi_io(hid_t access_properties, const Communicator& communicator);

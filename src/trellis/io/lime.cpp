@@ -16,7 +16,7 @@ constexpr size_t type_offset = 16, type_bytes = 128;
 
 int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-/// @pre 144 bytes are there. Limits everything by what the file still holds.
+/// Reads a header and limits everything by what the file still holds. @pre 144 bytes are there.
 LimeRecord parse_header(const InputFile& file, int64_t at, const std::byte* header) {
   const uint32_t magic = load_u32(header, ByteOrder::big);
   if (magic != lime_magic)
@@ -41,7 +41,8 @@ LimeRecord parse_header(const InputFile& file, int64_t at, const std::byte* head
   return record;
 }
 
-/// What the file holds from `at` on is neither a record, whole or cut, nor hides one behind damage.
+/// Tells whether what the file holds from `at` on is neither a record, whole or cut, nor hides one behind
+/// damage.
 bool is_no_record(InputFile& file, int64_t at) {
   constexpr int64_t most = int64_t(1) << 20;
   std::byte bytes[4];
@@ -135,7 +136,7 @@ void LimeWriter::write(const std::string& type, const std::string& text, bool be
 }
 
 namespace {
-/// Is `xml` at `at` the name `tag`, followed by a delimiter? Accepts a namespace prefix.
+/// Tells whether `xml` at `at` is the name `tag`, followed by a delimiter. Accepts a namespace prefix.
 bool is_tag(const std::string& xml, size_t at, const std::string& tag) {
   constexpr size_t longest_prefix = 64;  // also bounds the search
   size_t end = at;

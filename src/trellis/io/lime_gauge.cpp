@@ -12,7 +12,7 @@ namespace trellis::io {
 namespace {
 
 constexpr int64_t reals_per_site = 72;
-/// Of SU(2) in 32 bits, so that a file of that group is not called truncated.
+/// A site of SU(2) in 32 bits has so many bytes, so that a file of that group is not called truncated.
 constexpr int64_t least_bytes_per_site = 128;
 
 std::string list_of_types(const std::vector<LimeRecord>& records) {
@@ -21,7 +21,7 @@ std::string list_of_types(const std::vector<LimeRecord>& records) {
   return records.empty() ? "none" : list;
 }
 
-/// What the XML records say, and who says it; what is missing stays open.
+/// It has what the XML records say, and who says it; what is missing stays open.
 struct Statement {
   std::array<std::optional<int64_t>, 4> extents;
   std::optional<int> precision_bits;
@@ -31,7 +31,7 @@ struct Statement {
   int missing_extents() const { return int(std::count(extents.begin(), extents.end(), std::nullopt)); }
 };
 
-/// What is missing or cannot be understood is left open: it may be known another way.
+/// Reads ildg-format. What is missing or cannot be understood is left open: it may be known another way.
 Statement read_ildg_format(InputFile& file, const std::vector<LimeRecord>& records,
                            std::vector<std::string>& warnings) {
   Statement statement;
@@ -89,7 +89,7 @@ void add_scidac(const InputFile& file, const ScidacRecordInfo& info, Statement& 
   }
 }
 
-/// A single extent that is missing follows from the size of the data, where the precision is known.
+/// Adds a single extent that is missing: it follows from the size of the data, where the precision is known.
 void add_extent_by_size(const LimeRecord& data, Statement& statement) {
   if (statement.missing_extents() != 1 || !statement.precision_bits) return;
   int64_t sites = data.bytes / (reals_per_site * (*statement.precision_bits / 8));
@@ -153,7 +153,8 @@ void settle_precision(const InputFile& file, const LimeRecord& data, Statement& 
                                       ", the precision from ", statement.precision_from));
 }
 
-/// A file holds one field for this reader; what it passes over may be what somebody wanted.
+/// Warns of further fields: a file holds one for this reader, and what it passes over may be what somebody
+/// wanted.
 void warn_of_further_fields(const std::vector<LimeRecord>& records, const LimeRecord& read,
                             std::vector<std::string>& warnings) {
   constexpr int most_named = 5;
@@ -214,7 +215,8 @@ std::string ildg_format_xml(const Coord& lattice, int precision_bits) {
 }
 }  // namespace
 
-/// Message 1 is the file's XML; message 2 has the record's XML, (ILDG) format, data, name, checksum.
+/// Writes the file: message 1 is its XML; message 2 has the record's XML, (ILDG) format, data, name,
+/// checksum.
 int64_t write_lime(OutputFile& file, const LinksToWrite& links, bool is_ildg, const WriteOptions& options) {
   const Coord& lattice = links.geometry.lattice();
   const int bits = links.real_format.bits;

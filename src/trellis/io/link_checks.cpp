@@ -21,8 +21,8 @@ Complex entry(const double* link, int row, int column) {
   return {at[0], at[1]};
 }
 
-/// The largest |(U U^dagger - 1)_ij| and |u_3 - (u_1 x u_2)^*|, u_i the rows (so det U = 1); infinity where
-/// something is not finite.
+/// Returns the largest |(U U^dagger - 1)_ij| and |u_3 - (u_1 x u_2)^*|, u_i the rows (so det U = 1); infinity
+/// where something is not finite.
 double violation(const double* link) {
   double worst = 0.0;
   const auto note = [&](const Complex& z) {
@@ -44,8 +44,8 @@ double violation(const double* link) {
 
 bool is_special_unitary(const double* link) { return violation(link) <= unitarity_tolerance; }
 
-/// The first number that is not finite, the largest where it is no entry of a unitary matrix, else how far
-/// the link is from SU(3).
+/// Names the first number that is not finite, the largest where it is no entry of a unitary matrix, else how
+/// far the link is from SU(3).
 std::string contents(const double* link) {
   const double* bad = std::find_if(link, link + link_reals, [](double x) { return !std::isfinite(x); });
   if (bad == link + link_reals) {

@@ -1,4 +1,5 @@
-/// The NERSC archive format: a text header "KEY = VALUE" between BEGIN_HEADER and END_HEADER, then the links.
+/// The NERSC archive format has a text header "KEY = VALUE" between BEGIN_HEADER and END_HEADER, then the
+/// links.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -22,7 +23,7 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Where the line END_HEADER begins, blanks before it apart; npos if there is none.
+/// Returns where the line END_HEADER begins, blanks before it apart; npos if there is none.
 size_t find_end_line(const std::string& text) {
   for (size_t at = text.find("END_HEADER"); at != std::string::npos; at = text.find("END_HEADER", at + 1)) {
     const size_t before = text.find_last_not_of(" \t", at - 1);
@@ -31,7 +32,7 @@ size_t find_end_line(const std::string& text) {
   return std::string::npos;
 }
 
-/// The header's text up to and with the line END_HEADER.
+/// Returns the header's text up to and with the line END_HEADER.
 std::string header_text(InputFile& file) {
   constexpr int64_t longest = int64_t(1) << 20;
   for (int64_t bytes = 4096;; bytes *= 4) {
@@ -46,7 +47,7 @@ std::string header_text(InputFile& file) {
   }
 }
 
-/// Whether two values of a key leave open what the file is.
+/// Tells whether a key decides what the file is, so that two values of it would leave that open.
 bool is_decisive(const std::string& key) {
   for (const char* name : {"DIMENSION_", "DATATYPE", "FLOATING_POINT", "CHECKSUM", "PLAQUETTE", "LINK_TRACE"})
     if (key.rfind(name, 0) == 0) return true;
@@ -78,7 +79,7 @@ const std::string& required(const Keys& keys, const std::string& key, const std:
   return found->second;
 }
 
-/// The text of a value that may be missing, none where it is empty.
+/// Returns the text of a value that may be missing, and none where it is empty.
 const std::string* stated(const Keys& keys, const std::string& key) {
   const auto found = keys.find(key);
   return found == keys.end() || found->second.empty() ? nullptr : &found->second;
@@ -98,7 +99,7 @@ Number number(const std::string& text, const std::string& key, const std::string
   return value;
 }
 
-/// The legal value that differs in case at most, with a warning if it does; throws if there is none.
+/// Returns the legal value that differs in case at most, with a warning if it does; throws if there is none.
 std::string legal_value(const Keys& keys, const std::string& key, const std::vector<std::string>& legal,
                         const std::string& path, FileReport& report) {
   const std::string& text = required(keys, key, path);
@@ -176,7 +177,8 @@ void read_header_values(const Keys& keys, const std::string& path, FileReport& r
   }
 }
 
-/// Bytes after the data are passed over where a checksum can tell that the data are what the header says.
+/// Checks the size. Bytes after the data are passed over where a checksum can tell that the data are what the
+/// header says.
 void require_size(const InputFile& file, GaugeFileHeader& header, bool has_checksum) {
   const int64_t expected = header.data_offset + header.data_bytes();
   const std::string text = message("expected ", expected, " bytes for ", to_string(header.report.lattice),
@@ -221,7 +223,7 @@ GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
 }
 
 namespace {
-/// The header; its length does not depend on the checksum.
+/// Returns the header; its length does not depend on the checksum.
 std::string header_of(const LinksToWrite& links, int rows, uint32_t checksum, const WriteOptions& options) {
   char numbers[160];
   std::snprintf(numbers, sizeof numbers, "LINK_TRACE = %.15e\nPLAQUETTE = %.15e\n", links.link_trace,

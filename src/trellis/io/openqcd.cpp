@@ -28,7 +28,7 @@ std::array<int64_t, 4> extents_of(InputFile& file, ByteOrder order) {
   return extents;
 }
 
-/// The size that a file with these extents has; -1 if they are no lattice.
+/// Returns the size that a file with these extents has; -1 if they are no lattice.
 int64_t expected_bytes(const std::array<int64_t, 4>& extents) {
   int64_t sites = 1;
   for (const int64_t extent : extents) {
@@ -42,7 +42,7 @@ int64_t file_site(const Coord& x, const Coord& lattice) {
   return x[2] + lattice[2] * (x[1] + lattice[1] * (x[0] + int64_t(lattice[0]) * x[3]));
 }
 
-/// Where the file has the link U_mu(x), x in global coordinates.
+/// Returns where the file has the link U_mu(x), x in global coordinates.
 int64_t link_offset(Coord x, int mu, const Coord& lattice, LinkOrder order) {
   if (order == LinkOrder::ddalphaamg)
     return header_bytes + (file_site(x, lattice) * Nd + direction_slot[mu]) * link_bytes;
@@ -133,7 +133,7 @@ GaugeFileHeader inspect_openqcd(InputFile& file, const ReadOptions& options) {
   header.data_offset = header_bytes;
   std::byte plaquette[8];
   file.read_common(16, sizeof plaquette, plaquette);
-  // What openQCD itself allows for the rounding of two different sums of 6 V plaquettes. The format has no
+  // openQCD itself allows this for the rounding of two different sums of 6 V plaquettes. The format has no
   // other check.
   const double tolerance = std::sqrt(6.0 * double(product(header.report.lattice))) * DBL_EPSILON;
   header.report.values.push_back({"plaquette", load_f64(plaquette, header.order) / 3.0, 0.0, tolerance});

@@ -1,4 +1,5 @@
-/// Files that begin as openQCD's and have its size, but are none that can be read: named for what they are.
+/// Files that begin as openQCD's and have its size, but are none that can be read, are named here for what
+/// they are.
 #include <cmath>
 #include <vector>
 
@@ -18,7 +19,7 @@ constexpr double plaquette_tolerance = 1e-8;
 /// A few damaged links change the plaquette by less.
 constexpr double damage = 1e-3;
 
-/// Links U_t at the last time slice, and those that are zero there and elsewhere. All ranks.
+/// It counts the links U_t at the last time slice, and those that are zero there and elsewhere, on all ranks.
 struct ZeroLinks {
   double last_slice = 0, at_last_slice = 0, elsewhere = 0;
 };
@@ -38,7 +39,8 @@ ZeroLinks count_zero_links(Communicator& communicator, const Geometry& geometry,
   return {sums[0].value(), sums[1].value(), sums[2].value()};
 }
 
-/// Schroedinger functional: the spatial links at t = 0 are diagonal, the same at all sites of the slice.
+/// Tells a Schroedinger functional: the spatial links at t = 0 are diagonal, the same at all sites of the
+/// slice.
 bool has_fixed_first_slice(Communicator& communicator, const Geometry& geometry, const double* links) {
   bool has_others = false;
   for (int64_t i = 0; i < geometry.local_volume() * Nd; ++i) {

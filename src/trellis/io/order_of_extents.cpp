@@ -1,4 +1,5 @@
-/// Extents that the caller gives for a file that states none: whether the plaquette agrees with their order.
+/// A caller may give extents for a file that states none: this file checks whether the plaquette agrees with
+/// their order.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -27,7 +28,8 @@ std::vector<Coord> other_orders(const Coord& lattice, const std::array<bool, 4>&
   return orders;
 }
 
-/// Returns that of the file's links on another lattice, or nothing where these ranks cannot cut that one.
+/// Returns the plaquette of the file's links on another lattice, or nothing where these ranks cannot cut that
+/// one.
 std::optional<double> plaquette_on(const Coord& lattice, InputFile& file, const GaugeFileHeader& header,
                                    CommunicatorPtr communicator) {
   LatticePtr other;

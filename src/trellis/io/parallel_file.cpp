@@ -46,7 +46,7 @@ std::string why_not_replaceable(const std::string& path) {
 }
 
 std::string target_of_link(const std::string& path) {
-  // Not canonical(): the last link may lead to a file that is not there yet.
+  // The path is not canonical(): the last link may lead to a file that is not there yet.
   constexpr int most_links = 40;  // as the system has it
   std::filesystem::path target = path;
   for (int i = 0; i < most_links; ++i) {
@@ -208,7 +208,7 @@ void for_each_slab(int64_t offset, const Geometry& geometry, size_t bytes_per_si
 
 void read_sites(InputFile& file, int64_t offset, const Geometry& geometry, size_t bytes_per_site,
                 const TakeSites& take) {
-  // Before any memory is taken: the whole array must be in the file.
+  // This comes before any memory is taken: the whole array must be in the file.
   const int64_t volume = geometry.volume();
   if (volume > (file.size() - offset) / int64_t(bytes_per_site))
     throw FileError(past_the_end(file.path(), file.size(), {offset, volume * int64_t(bytes_per_site)}));

@@ -1,7 +1,7 @@
 #pragma once
-/// Files of bytes that all ranks of a communicator read or write together: MPI-IO where there are several
-/// ranks, POSIX calls where there is one, memory for tests. Offsets and sizes have 64 bits, and no call moves
-/// more than a bounded piece at once. Whatever goes wrong on one rank is thrown as FileError on all.
+/// All ranks of a communicator read or write these files of bytes together: by MPI-IO where there are several
+/// ranks, by POSIX calls where there is one, in memory for tests. Offsets and sizes have 64 bits, and no call
+/// moves more than a bounded piece at once. Whatever goes wrong on one rank is thrown as FileError on all.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,7 @@ struct Piece {
   int64_t bytes;
 };
 
-/// A file that is read. All calls are collective.
+/// This is a file that is read. All calls are collective.
 class InputFile {
  public:
   virtual ~InputFile() = default;
@@ -34,7 +34,7 @@ class InputFile {
   int64_t size() const { return size_; }
   Communicator& communicator() const { return communicator_; }
 
-  /// The same bytes on every rank. Throws FileError if the file ends before offset + bytes.
+  /// Reads the same bytes on every rank. Throws FileError if the file ends before offset + bytes.
   void read_common(int64_t offset, int64_t bytes, void* out);
   std::string read_text(int64_t offset, int64_t bytes);
   /// Reads each rank's own pieces, one after the other, into `out`.
@@ -54,9 +54,9 @@ class InputFile {
   Communicator& communicator_;
 };
 
-/// A file that is written under the name `path`.partial and gets its name by commit(), when all of it is on
-/// the disk: a full disk, an exception or a kill leave an older file of that name untouched. All calls are
-/// collective.
+/// This is a file that is written under the name `path`.partial and gets its name by commit(), when all of it
+/// is on the disk: a full disk, an exception or a kill leave an older file of that name untouched. All calls
+/// are collective.
 class OutputFile {
  public:
   virtual ~OutputFile() = default;
@@ -67,7 +67,7 @@ class OutputFile {
   const std::string& partial_path() const { return partial_path_; }
   Communicator& communicator() const { return communicator_; }
 
-  /// Bytes that every rank has; rank 0 writes them.
+  /// Writes bytes that every rank has; rank 0 writes them.
   void write_common(int64_t offset, const void* data, int64_t bytes);
   void write_text(int64_t offset, const std::string& text) {
     write_common(offset, text.data(), int64_t(text.size()));
@@ -94,30 +94,31 @@ class OutputFile {
 /// Throws FileError if the file is missing, unreadable or not a regular file.
 /// @pre communicator is world() or has one rank.
 std::unique_ptr<InputFile> open_input(const std::string& path, Communicator& communicator);
-/// Bytes in memory seen as a file of one rank (tests, fuzzing). The bytes must outlive it.
+/// Makes bytes in memory look like a file of one rank (tests, fuzzing). The bytes must outlive it.
 std::unique_ptr<InputFile> memory_input(const std::string& name, const void* data, size_t bytes);
 std::unique_ptr<OutputFile> create_output(const std::string& path, Communicator& communicator);
 
-/// Pieces that touch are joined.
+/// Joins pieces that touch.
 std::vector<Piece> merge(const std::vector<Piece>& pieces);
 /// Returns "text: reason of errno".
 std::string with_errno(const std::string& text, int error_number);
-/// "" if a file may be written under this name: nothing is there, or a regular file. A device or pipe is not
-/// replaced by a rename.
+/// Returns "" if a file may be written under this name: nothing is there, or a regular file. A device or pipe
+/// is not replaced by a rename.
 std::string why_not_replaceable(const std::string& path);
-/// Where a path leads that is a symbolic link, so that a rename replaces the file and not the link; `path`
-/// itself if it is none, or leads in a circle.
+/// Returns where a path leads that is a symbolic link, so that a rename replaces the file and not the link;
+/// `path` itself if it is none, or leads in a circle.
 std::string target_of_link(const std::string& path);
 /// Synchronises the folder of `path`, so that a rename in it survives a crash, and renames. Returns "" or an
 /// error.
 std::string sync_and_rename(const std::string& from, const std::string& to);
 
-// A site array: one record of bytes_per_site for each site of the lattice, x fastest, from `offset` on. Both
-// loops go through this rank's sites in lexicographic order, in slabs of whole lines in x of about 32 MiB.
+// A site array has one record of bytes_per_site for each site of the lattice, x fastest, from `offset` on.
+// Both loops go through this rank's sites in lexicographic order, in slabs of whole lines in x of about 32
+// MiB.
 
-/// take(first local site, sites, their bytes)
+/// It is called as take(first local site, sites, their bytes).
 using TakeSites = std::function<void(int64_t, int64_t, const std::byte*)>;
-/// fill(first local site, sites, where their bytes go)
+/// It is called as fill(first local site, sites, where their bytes go).
 using FillSites = std::function<void(int64_t, int64_t, std::byte*)>;
 void read_sites(InputFile& file, int64_t offset, const Geometry& geometry, size_t bytes_per_site,
                 const TakeSites& take);

@@ -20,7 +20,7 @@ void store_u64(std::byte* out, uint64_t value, ByteOrder order);
 double load_f64(const std::byte* in, ByteOrder order);
 void store_f64(std::byte* out, double value, ByteOrder order);
 
-/// out[i] = the i-th of n numbers at `in`; 32-bit numbers are widened, exactly.
+/// Sets out[i] = the i-th of n numbers at `in`; 32-bit numbers are widened, exactly.
 void decode_reals(const std::byte* in, double* out, size_t n, RealFormat format);
 /// Does the inverse; to 32 bits it rounds to nearest.
 void encode_reals(const double* in, std::byte* out, size_t n, RealFormat format);

@@ -12,8 +12,8 @@ namespace trellis::io {
 
 namespace {
 
-/// The record of a type that belongs to the binary record `data`: the last one before it; where there is none
-/// and the file has no other binary record, the first one behind it. -1 if none.
+/// Returns the record of a type that belongs to the binary record `data`: the last one before it; where there
+/// is none and the file has no other binary record, the first one behind it. It is -1 if there is none.
 int find_beside(const std::vector<LimeRecord>& records, const std::string& type, int data) {
   for (int i = data - 1; i >= 0; --i)
     if (records[size_t(i)].type == type) return i;
@@ -21,7 +21,7 @@ int find_beside(const std::vector<LimeRecord>& records, const std::string& type,
   return find_record(records, type, size_t(data));
 }
 
-/// Four integers, nothing else; nothing if they are not.
+/// Returns four integers where the text has these and nothing else; otherwise it returns nothing.
 std::optional<std::array<int64_t, 4>> parse_dims(const std::string& text) {
   std::istringstream words(text);
   std::array<int64_t, 4> dims{};

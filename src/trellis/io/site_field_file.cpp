@@ -87,7 +87,7 @@ void write_site_fields(const std::string& path, const Lattice& lattice,
 
 namespace {
 
-/// Whether a record has the size of such a field on the lattice that it states.
+/// Tells whether a record has the size of such a field on the lattice that it states.
 bool is_field_of(const LimeRecord& record, const std::array<int64_t, 4>& dims, const ScidacRecordInfo& info,
                  int64_t reals_per_site) {
   double sites = 1;
@@ -99,8 +99,8 @@ bool is_field_of(const LimeRecord& record, const std::array<int64_t, 4>& dims, c
   return has_bytes(64) || has_bytes(32);
 }
 
-/// The first binary record, from number `from` on, that can hold such a field; fills in precision and
-/// datatype. -1 if there is none; `found` then says what there is.
+/// Returns the first binary record, from number `from` on, that can hold such a field; fills in precision and
+/// datatype. It is -1 if there is none; `found` then says what there is.
 int find_field(InputFile& file, const std::vector<LimeRecord>& records, int from, int64_t reals,
                SiteFieldReport& report, std::string& found) {
   for (int i = from; i < int(records.size()); ++i) {
@@ -130,7 +130,7 @@ int find_field(InputFile& file, const std::vector<LimeRecord>& records, int from
   return -1;
 }
 
-/// The first one of a file; throws FileError if there is none.
+/// Returns the first one of a file; throws FileError if there is none.
 int first_field(InputFile& file, const std::vector<LimeRecord>& records, int64_t reals,
                 SiteFieldReport& report) {
   std::string found;
@@ -149,7 +149,7 @@ void throw_if_bad(const std::string& path, const SiteFieldReport& report) {
     }
 }
 
-/// The numbers of records[data]; the checksums are added to the report.
+/// Reads the numbers of records[data]; the checksums are added to the report.
 void read_field(InputFile& file, const Lattice& lattice, const std::vector<LimeRecord>& records, int data,
                 double* local, SiteFieldReport& report) {
   const Geometry& geometry = lattice.geometry();
@@ -174,7 +174,7 @@ void read_field(InputFile& file, const Lattice& lattice, const std::vector<LimeR
   for (size_t i = 0; stored && i < 2; ++i) report.checksums[first + i].stored = (*stored)[i];
 }
 
-/// The text of the scidac-record-xml in front of records[data]; "" if there is none.
+/// Returns the text of the scidac-record-xml in front of records[data]; "" if there is none.
 std::string text_of_field(InputFile& file, const std::vector<LimeRecord>& records, int data) {
   for (int i = data - 1; i >= 0 && !is_binary_record(records[size_t(i)]); --i)
     if (records[size_t(i)].type == "scidac-record-xml") return record_text(file, records[size_t(i)]);

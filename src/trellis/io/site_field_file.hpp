@@ -1,6 +1,6 @@
 #pragma once
-/// Fields of complex numbers, propagators first of all, in SciDAC files (LIME, big-endian, CRC-32 pair), as
-/// QIO and Chroma write them. Local data are canonical: [site, x fastest][whatever a site has][re, im],
+/// Fields of complex numbers, propagators first of all, lie in SciDAC files (LIME, big-endian, CRC-32 pair),
+/// as QIO and Chroma write them. Local data are canonical: [site, x fastest][whatever a site has][re, im],
 /// doubles.
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ struct SiteFieldOptions {
   int precision_bits = 64;           ///< 32 or 64
   std::string datatype = "Lattice";  ///< what QDP++ calls a field without a name of its own
   int colors = 3, spins = 4;
-  /// The user's: scidac-file-xml (empty: the version of Trellis) and scidac-record-xml.
+  /// These are the user's: scidac-file-xml (empty: the version of Trellis) and scidac-record-xml.
   std::string file_xml, record_xml;
   std::string date;  ///< no clock is read
   /// These further records (type, text) are written before the data.
@@ -32,7 +32,7 @@ struct SiteFieldReport {
   std::vector<std::pair<std::string, std::string>> metadata;  ///< text records
 };
 
-/// Writes reals_per_site doubles for each site as one record. Collective; atomic like io::OutputFile.
+/// Writes reals_per_site doubles for each site as one record, atomically like io::OutputFile. Collective.
 void write_site_field(const std::string& path, const Lattice& lattice, const double* local,
                       int64_t reals_per_site, const SiteFieldOptions& options = {});
 
@@ -48,7 +48,7 @@ void write_site_fields(const std::string& path, const Lattice& lattice,
                        const std::vector<SiteFieldRecord>& records, int64_t reals_per_site,
                        const SiteFieldOptions& options = {});
 
-/// A field that was read from a file of several.
+/// It is a field that was read from a file of several.
 struct SiteFieldContent {
   std::vector<double> local;
   std::string record_xml;
@@ -57,7 +57,7 @@ struct SiteFieldContent {
 /// over. In the report, checksums are those of all of them. Throws as read_site_field(). Collective.
 std::vector<SiteFieldContent> read_site_fields(const std::string& path, const Lattice& lattice,
                                                int64_t reals_per_site, SiteFieldReport& report);
-/// The same from an open file (memory, for example). @pre the lattice has the file's communicator.
+/// Does the same from an open file (memory, for example). @pre the lattice has the file's communicator.
 std::vector<SiteFieldContent> read_site_fields(io::InputFile& file, const Lattice& lattice,
                                                int64_t reals_per_site, SiteFieldReport& report);
 
@@ -66,7 +66,7 @@ std::vector<SiteFieldContent> read_site_fields(io::InputFile& file, const Lattic
 SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local,
                                 int64_t reals_per_site, const ReadOptions& options = {});
 
-/// The same from an open file (memory, for example). @pre the lattice has the file's communicator.
+/// Does the same from an open file (memory, for example). @pre the lattice has the file's communicator.
 SiteFieldReport read_site_field(io::InputFile& file, const Lattice& lattice, double* local,
                                 int64_t reals_per_site, const ReadOptions& options = {});
 

@@ -32,7 +32,7 @@ struct Check {
   double norm2;
 };
 
-/// Returns that of all ranks' numbers as the file stores them.
+/// Returns the checksum of all ranks' numbers as the file stores them.
 template <class Real>
 Check check_of(const Lattice& lattice, const std::vector<std::complex<Real>>& local, size_t numbers) {
   const Geometry& geometry = lattice.geometry();

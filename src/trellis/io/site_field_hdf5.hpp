@@ -11,7 +11,8 @@
 
 namespace trellis {
 
-/// local: [site, x fastest][inner...]. @pre precision_bits is 32 or 64; 32: no number is beyond float's range
+/// Writes a field; local is [site, x fastest][inner...]. @pre precision_bits is 32 or 64; 32: no number is
+/// beyond float's range
 void write_site_field_hdf5(hdf5::Group& group, const std::string& name, const Lattice& lattice,
                            const std::complex<double>* local, const hdf5::Dims& inner,
                            int precision_bits = 64);

@@ -98,7 +98,8 @@ SiteChecksums read_once(InputFile& file, const GaugeFileHeader& header, const Ge
   return checksums;
 }
 
-/// NERSC files that state neither byte order nor checksum: the order in which links are SU(3).
+/// Settles the order of NERSC files that state neither byte order nor checksum: it is the one in which links
+/// are SU(3).
 void settle_order(InputFile& file, GaugeFileHeader& header) {
   const int bits = header.report.precision_bits;
   const int64_t big = sample_links(file, header, {bits, ByteOrder::big}).special_unitary,
@@ -121,8 +122,8 @@ void read_site_ordered(InputFile& file, GaugeFileHeader& header, const Geometry&
   SiteChecksums checksums = read_once(file, header, geometry, links);
   std::vector<uint32_t> computed = checksums.merged(file.communicator());
   auto& reports = header.report.checksums;
-  // NERSC: 'IEEE32' alone leaves the byte order open, and the checksum decides; a wrong statement is
-  // explained.
+  // A NERSC file with 'IEEE32' alone leaves the byte order open, and the checksum decides; a wrong statement
+  // is explained.
   const bool fits_other_order = reports.size() == 1 && reports[0].stored &&
                                 reports[0].stored != computed[0] &&
                                 reports[0].stored == checksums.nersc_of_other_order();

@@ -1,5 +1,6 @@
 #pragma once
-/// Links stored as [t][z][y][x][mu][row][column][re, im], and the checksums of the formats that do so.
+/// This file has links stored as [t][z][y][x][mu][row][column][re, im], and the checksums of the formats that
+/// do so.
 #include "trellis/io/checksums.hpp"
 #include "trellis/io/gauge_format.hpp"
 
@@ -25,10 +26,10 @@ class SiteChecksums {
 
 std::vector<std::string> checksum_kinds(GaugeFormat format);
 
-/// One link of 3 or 2 rows to 18 numbers; a missing third row is the conjugate of the cross product.
+/// Decodes one link of 3 or 2 rows to 18 numbers; a missing third row is the conjugate of the cross product.
 void decode_link(const std::byte* in, double* link, int rows, RealFormat format);
 
-/// Writes this rank's links at `offset` of the file; returns the checksums of the whole. Collective.
+/// Writes this rank's links at `offset` of the file, and returns the checksums of the whole. Collective.
 std::vector<uint32_t> write_site_ordered(OutputFile& file, int64_t offset, const LinksToWrite& links,
                                          int rows, GaugeFormat format);
 

@@ -1,4 +1,4 @@
-/// Files that are none of the gauge formats: what was expected, what they may be.
+/// This file says of files that are none of the gauge formats what was expected and what they may be.
 #include <algorithm>
 
 #include "trellis/base/error.hpp"

@@ -1,6 +1,7 @@
-/// MPI-IO in two phases. Collective calls of MPI-IO gather the small pieces of many ranks too, but some hang
-/// when one rank fails (Open MPI 4 on a full disk). So the pieces are exchanged here, each rank reads or
-/// writes one contiguous region of the file by independent calls, and errors are agreed on afterwards.
+/// This file uses MPI-IO in two phases. Collective calls of MPI-IO gather the small pieces of many ranks too,
+/// but some hang when one rank fails (Open MPI 4 on a full disk). So the pieces are exchanged here, each rank
+/// reads or writes one contiguous region of the file by independent calls, and errors are agreed on
+/// afterwards.
 #define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
 #include "trellis/io/mpi/mpi_file.hpp"
 
@@ -35,7 +36,7 @@ void require_world(const Communicator& communicator) {
                   communicator.size());
 }
 
-/// Counts and displacements of one side of an MPI_Alltoallv.
+/// It has counts and displacements of one side of an MPI_Alltoallv.
 struct Counts {
   explicit Counts(int ranks) : counts(size_t(ranks), 0), displacements(size_t(ranks), 0) {}
   void accumulate() {
@@ -52,7 +53,7 @@ struct Counts {
   std::vector<int> counts, displacements;
 };
 
-/// Who reads or writes which bytes: the span of all ranks' pieces is cut into one region per rank.
+/// They tell who reads or writes which bytes: the span of all ranks' pieces is cut into one region per rank.
 /// Collective.
 class Regions {
  public:
@@ -144,7 +145,7 @@ class Regions {
 
 constexpr int64_t largest_call = int64_t(1) << 30;
 
-/// transfer(offset, buffer position, bytes, status) for parts that an int can count; stops at the first
+/// Calls transfer(offset, buffer position, bytes, status) for parts that an int can count; stops at the first
 /// error.
 template <class Transfer>
 std::string in_parts(const std::vector<Piece>& pieces, const std::string& what, const Transfer& transfer) {
