@@ -10,7 +10,7 @@
 namespace trellis::bindings {
 
 /// Writes arrays "values", "relative_residual" and "vector_0000" on. A vector on all sites is
-/// [t][z][y][x][slice] [spin][colour]; one on one parity has half of these numbers at each site: the two
+/// [t][z][y][x][slice][spin][colour]; one on one parity has half of these numbers at each site: the two
 /// sites 2 k and 2 k + 1 of a row hold the numbers of that one of them which has the parity. Collective.
 /// @pre precision_bits is 32 or 64; 32 rounds vectors in double
 void write_eigenvectors(hdf5::Group& group, const Eigenvectors& modes, int precision_bits);

@@ -86,7 +86,7 @@ Coord checked_lattice(const InputFile& file, const std::array<int64_t, 4>& exten
 void require_same_lattice(const InputFile& file, const Coord& lattice, const ReadOptions& options);
 /// Returns the even extent of a hypercube of that many sites, if they are one.
 std::optional<int> hypercube_of(int64_t sites);
-/// Joins them with "; " before each, for the end of an error's message.
+/// Joins the warnings with "; " before each, for the end of an error's message.
 std::string joined(const std::vector<std::string>& warnings);
 /// Returns options.lattice or, with a warning, the hypercube of that many sites; throws FileError if there is
 /// neither, with `hint` in its text.

@@ -19,7 +19,7 @@ Handle text_type(size_t size) {
 constexpr int64_t scalar = -1;
 }  // namespace
 
-/// count = scalar: no dimension.
+/// Writes an attribute; with count = scalar it has no dimension.
 void Group::write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data,
                             int64_t count, int64_t bytes) {
   const Handle object(

@@ -39,8 +39,8 @@ ZeroLinks count_zero_links(Communicator& communicator, const Geometry& geometry,
   return {sums[0].value(), sums[1].value(), sums[2].value()};
 }
 
-/// Tells a Schroedinger functional: the spatial links at t = 0 are diagonal, the same at all sites of the
-/// slice.
+/// Recognises a Schroedinger functional: the spatial links at t = 0 are diagonal, the same at all sites of
+/// the slice.
 bool has_fixed_first_slice(Communicator& communicator, const Geometry& geometry, const double* links) {
   bool has_others = false;
   for (int64_t i = 0; i < geometry.local_volume() * Nd; ++i) {

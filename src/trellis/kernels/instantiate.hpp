@@ -1,5 +1,5 @@
 #pragma once
-/// What a launch file instantiates itself for: the storage and the layout that the build passes to it
+/// A launch file instantiates itself for the storage and the layout that the build passes to it
 /// (cmake/TrellisKernels.cmake).
 #include "trellis/view/layout.hpp"
 #include "trellis/view/site_array.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-/// Colour-contracted products of three propagators at a site. With
+/// This file has colour-contracted products of three propagators at a site. With
 ///
 ///   T(s0 s0', s1 s1', s2 s2') = eps_abc eps_a'b'c' S0(s0 a, s0' a') S1(s1 b, s1' b') S2(s2 c, s2' c')
 ///   D(A, B)_cc' = eps_abc eps_a'b'c' A_aa' B_bb'
@@ -13,7 +13,7 @@ namespace trellis {
 
 struct SiteRange;
 
-/// sum += D(A, B); 36 complex multiply-adds.
+/// Adds: sum += D(A, B), with 36 complex multiply-adds.
 template <class R>
 TRELLIS_SITE_FN void add_diquark(ColorMatrix<R>& sum, const ColorMatrix<R>& A, const ColorMatrix<R>& B) {
   const ColorMatrix<R> minus = R(-1.0) * B;
@@ -37,11 +37,10 @@ TRELLIS_SITE_FN Complex<R> zero_complex() {
   return {R(0.0), R(0.0)};
 }
 
-/// M(g, d) = sum G(s0, s1) Gbar(s0', s1') T(s_i, s'_{pairing[i]}), s2 = g, s2' = d: the operator
-/// eps (q0^T G q1) q2_g at the sink, sink quark i contracted with quark pairing[i] of the source.
-/// Component 4 g + d. A diquark D takes 288 flop, its product with a quark's element 72, its factor 54. Per
-/// site there are 16 of each where quark 2 goes to quark 2, else 64; 3 * 288 reals are read, 32 doubles
-/// written.
+/// M(g, d) = sum G(s0, s1) Gbar(s0', s1') T(s_i, s'_{pairing[i]}), s2 = g, s2' = d: the operator eps (q0^T G
+/// q1) q2_g at the sink, sink quark i contracted with quark pairing[i] of the source. It is component 4 g +
+/// d. A diquark D takes 288 flop, its product with a quark's element 72, its factor 54. Per site there are 16
+/// of each where quark 2 goes to quark 2, else 64; 3 * 288 reals are read, 32 doubles written.
 struct OctetProductsCall {
   RawField quarks[3];
   SparseSpinMatrix sink, source;  ///< G, Gbar
@@ -117,10 +116,10 @@ class OctetProducts {
   OctetProductsCall call_;
 };
 
-/// T of quarks that are projected at sink and source to gamma_t = sign: spin 0 = (e_0 + sign e_2)/sqrt2
-/// (down), spin 1 = (e_1 + sign e_3)/sqrt2 (up). Component 16 (2 s0 + s0') + 4 (2 s1 + s1') + 2 s2 + s2'.
-/// Per site 864 flop of projections, 16 diquarks and 64 products; 3 * 288 reals are read, 128 doubles
-/// written.
+/// It is T of quarks that are projected at sink and source to gamma_t = sign: spin 0 = (e_0 + sign e_2)/sqrt2
+/// (down), spin 1 = (e_1 + sign e_3)/sqrt2 (up). The component is 16 (2 s0 + s0') + 4 (2 s1 + s1') + 2 s2 +
+/// s2'. A site takes 864 flop of projections, 16 diquarks and 64 products; 3 * 288 reals are read, 128
+/// doubles written.
 struct ProjectedProductsCall {
   RawField quarks[3];
   int sign = 1;

@@ -1,10 +1,10 @@
 #pragma once
-/// The colour-traced product of two staggered propagators at a site, from which all local mesons are built:
+/// All local mesons are built from the colour-traced product of two staggered propagators at a site:
 ///
 ///   Q = tr[ S S'^dagger ] = sum_ab S(a, b) conj(S'(a, b))
 ///
-/// a is the sink colour and b, the column, the source colour. Per site 70 flop; two propagators of 18 reals
-/// are read and 2 doubles written.
+/// a is the sink colour and b, the column, the source colour. A site takes 70 flop; two propagators of 18
+/// reals are read and 2 doubles written.
 #include "trellis/kernels/contract/site_products.hpp"
 
 namespace trellis {

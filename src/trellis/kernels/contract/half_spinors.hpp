@@ -1,6 +1,7 @@
 #pragma once
-/// Copies of one chirality between fields in double on a device: spins 0 and 1 or 2 and 3 of a right-hand
-/// side, from one slot to another. The walls of domain-wall fermions and their quark are made of these.
+/// These kernels copy one chirality between fields in double on a device: spins 0 and 1 or 2 and 3 of a
+/// right-hand side, from one slot to another. The walls of domain-wall fermions and their quark are made of
+/// these.
 #include "trellis/view/site_array.hpp"
 
 namespace trellis {
@@ -31,7 +32,7 @@ class CopyHalfSpinors {
 };
 
 struct SiteRange;
-/// For CudaLayout.
+/// It is built for CudaLayout.
 template <class Layout>
 void launch_copy_half_spinors(const HalfSpinorsCall& call, const SiteRange& sites);
 

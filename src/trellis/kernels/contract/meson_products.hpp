@@ -1,9 +1,9 @@
 #pragma once
-/// The 256 colour-traced products of two propagators at a site, from which every meson is built:
+/// Every meson is built from the 256 colour-traced products of two propagators at a site:
 ///
 ///   Q[i][j][k][l] = sum_ab S(i a, j b) conj(S'(k a, l b)),   component 64 i + 16 j + 4 k + l;
 ///
-/// i, k are sink spins, j, l source spins, a and b sink and source colours. Per site 256 * 70 flop; two
+/// i, k are sink spins, j, l source spins, a and b sink and source colours. A site takes 256 * 70 flop; two
 /// propagators of 288 reals are read and 512 doubles written.
 #include "trellis/kernels/contract/site_products.hpp"
 
@@ -33,13 +33,13 @@ class MesonProducts {
   TRELLIS_SITE_FN void operator()(int block) const {
     for (int ij = 0; ij < 16; ++ij) products<1>(block, ij);
   }
-  /// Component `component` alone, as component n of the buffer.
+  /// Forms component `component` alone, as component n of the buffer.
   TRELLIS_SITE_FN void product(int block, int component, int n) const {
     const ColorMatrix<Real> a = quark_.block(block, component / 64, component / 16 % 4);
     const ColorMatrix<Real> b = antiquark_.block(block, component / 4 % 4, component % 4);
     out_.store(n, block - first_, traced(a, b));
   }
-  /// The products with J elements (i, j) of the quark, which stay in registers.
+  /// Forms the products with J elements (i, j) of the quark, which stay in registers.
   template <int J>
   TRELLIS_SITE_FN void products(int block, int first) const {
     ColorMatrix<Real> a[J];
@@ -67,7 +67,8 @@ class MesonProducts {
   int first_;
 };
 
-/// A part of a site's products, for devices, where a site has several threads: each reads the antiquark once.
+/// It forms a part of a site's products, for devices, where a site has several threads: each reads the
+/// antiquark once.
 template <class Layout, class Storage>
 struct PartOfMesonProducts {
   static constexpr int parts = 4;
@@ -78,7 +79,7 @@ struct PartOfMesonProducts {
   }
 };
 
-/// Some components of a list, one after the other.
+/// It forms some components of a list, one after the other.
 template <class Layout, class Storage>
 struct ListedMesonProducts {
   MesonProducts<Layout, Storage> all;

@@ -1,6 +1,6 @@
 #pragma once
-/// exp(-i p.(x - origin)) from a table of all roots of unity that occur, so that a phase has the same bits
-/// wherever it is computed.
+/// The phases exp(-i p.(x - origin)) come from a table of all roots of unity that occur, so that a phase has
+/// the same bits wherever it is computed.
 #include "trellis/algebra/complex.hpp"
 #include "trellis/view/site_coordinates.hpp"
 
@@ -21,7 +21,7 @@ struct MomentumPhaseTable {
   }
 };
 
-/// phases[momentum][re, im][site - first] of the sites of a chunk, for devices.
+/// It writes phases[momentum][re, im][site - first] of the sites of a chunk, for devices.
 struct SitePhases {
   MomentumPhaseTable table;
   SiteCoordinates coordinates;

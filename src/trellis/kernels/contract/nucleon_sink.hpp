@@ -1,18 +1,18 @@
 #pragma once
-/// The sink of a nucleon of the form `full` as a source (measure/three_point.hpp): of two quarks at a site,
-/// contracted with spins and colours of the third one left open,
+/// The sink of a nucleon of the form `full` is a source here (measure/three_point.hpp). Two quarks at a site
+/// are contracted, and spins and colours of the third one are left open,
 ///
 ///   C2 = w e_abc e_a'b'c' [ U(alpha a, alpha' a') U(gamma c, delta c') - U(alpha a, delta c') U(gamma c,
 ///   alpha' a') ] D(beta b, beta' b')
 ///
-/// summed over a list of spins with their weights w, and K with sum tr[K F] = C2 with U of up (D of down)
-/// replaced in turn by F.
+/// It is summed over a list of spins with their weights w, and K has sum tr[K F] = C2 with U of up (D of
+/// down) replaced in turn by F.
 #include "trellis/kernels/contract/momentum_phases.hpp"
 #include "trellis/view/site_array.hpp"
 
 namespace trellis {
 
-/// Spins of (u d u) at the sink, those at the source, and w.
+/// It has the spins of (u d u) at the sink, those at the source, and w.
 struct NucleonSpins {
   int alpha, beta, gamma, alpha_source, beta_source, delta;
   double re, im;
@@ -43,7 +43,7 @@ TRELLIS_SITE_FN Complex<double> rounded_product(const Complex<double>& a, const 
 TRELLIS_SITE_FN void add_nucleon_term(SpinColourMatrix& K, const SpinColourMatrix& U,
                                       const SpinColourMatrix& D, const NucleonSinkShape& shape,
                                       const NucleonSpins& t, int sink, int source) {
-  // The six permutations of three colours, the even ones first: 012, 120, 201, 021, 210, 102.
+  // The six permutations of three colours come with the even ones first: 012, 120, 201, 021, 210, 102.
   const int a = sink < 3 ? sink : (6 - sink) % 3, b = (a + (sink < 3 ? 1 : 2)) % 3, c = 3 - a - b;
   const int a2 = source < 3 ? source : (6 - source) % 3, b2 = (a2 + (source < 3 ? 1 : 2)) % 3,
             c2 = 3 - a2 - b2;
@@ -64,7 +64,7 @@ TRELLIS_SITE_FN void add_nucleon_term(SpinColourMatrix& K, const SpinColourMatri
   K.at(alpha2, gamma) = K.at(alpha2, gamma) - rounded_product(wd, U.at(alpha, delta));
 }
 
-/// Column `column` of the source is gamma5 conj(phase K[column]): b[re, im of 12].
+/// Sets column `column` of the source to gamma5 conj(phase K[column]): b[re, im of 12].
 TRELLIS_SITE_FN void nucleon_sink(SpinColourMatrix& K, const SpinColourMatrix& U, const SpinColourMatrix& D,
                                   const NucleonSinkShape& shape) {
   for (int i = 0; i < SpinColourMatrix::size * SpinColourMatrix::size; ++i) K.e[i] = {0.0, 0.0};
@@ -89,7 +89,7 @@ struct NucleonSinkCall {
   SiteCoordinates coordinates;  ///< of that parity
 };
 
-/// A site of a device. Its matrices lie in the thread's own memory.
+/// It computes a site of a device. Its matrices lie in the thread's own memory.
 template <class Layout, class Storage>
 class NucleonSinkAtSite {
  public:
@@ -135,7 +135,7 @@ class NucleonSinkAtSite {
 };
 
 struct SiteRange;
-/// For CudaLayout, on the sites of a time slice.
+/// It is built for CudaLayout and works on the sites of a time slice.
 template <class Layout, class Storage>
 void launch_nucleon_sink(const NucleonSinkCall& call, const SiteRange& sites);
 

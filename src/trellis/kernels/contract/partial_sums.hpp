@@ -1,6 +1,7 @@
 #pragma once
-/// Sums of products over the sites of time slices, with a phase for each momentum, in the memory of a device:
-/// exact, with the same bits as those of slice_sums.hpp, and all momenta in few passes over the products.
+/// Products are summed over the sites of time slices here, with a phase for each momentum, in the memory of a
+/// device. The sums are exact, with the same bits as those of slice_sums.hpp, and all momenta take few passes
+/// over the products.
 #include "trellis/algebra/partial_sum.hpp"
 #include "trellis/kernels/contract/momentum_phases.hpp"
 #include "trellis/kernels/contract/site_products.hpp"
@@ -22,7 +23,7 @@ struct PartialSumsCall {
   size_t partial_count() const { return size_t(slices) * size_t(rows()) * threads; }
 };
 
-/// One thread of a slice, for one component and some momenta.
+/// It is one thread of a slice, for one component and some momenta.
 class AddToPartials {
  public:
   /// @param first of the passes over the products, each of some momenta
@@ -87,14 +88,14 @@ struct MergePartials {
   }
 };
 
-/// For CudaLayout. @pre slices * threads and slices * rows() are ints; a slice has at most
+/// It is built for CudaLayout. @pre slices * threads and slices * rows() are ints; a slice has at most
 /// PartialSum::most_terms sites of both parities
 template <class Layout>
 void launch_partial_sums(const PartialSumsCall& call);
-/// totals[slice][row] = the sums of all threads. It leaves the partial sums changed.
+/// Sets totals[slice][row] to the sums of all threads. It leaves the partial sums changed.
 template <class Layout>
 void launch_merge_partials(const PartialSumsCall& call, PartialSum* totals);
-/// The phases of a chunk of sites that lie one to a block.
+/// Writes the phases of a chunk of sites that lie one to a block.
 template <class Layout>
 void launch_site_phases(const SitePhases& phases, int momenta, const SiteRange& sites);
 

@@ -21,7 +21,7 @@ void launch_partial_sums(const PartialSumsCall& call) {
                           call.components * std::min(most, passes - first), AddToPartials(call, first));
 }
 
-// In two steps: a thread that merges all of a row's would take longer than those that added them.
+// There are two steps: a thread that merges all of a row's would take longer than those that added them.
 template <class Layout>
 void launch_merge_partials(const PartialSumsCall& call, PartialSum* totals) {
   constexpr int pieces = 8, count = PartialSumsCall::threads / pieces;

@@ -7,7 +7,8 @@ namespace trellis {
 
 struct SiteRange;
 
-/// out = Gamma in, computed in double. Per site and column 72 flop; 24 reals are read and written.
+/// It computes out = Gamma in, in double. Per site and column it takes 72 flop; 24 reals are read and
+/// written.
 struct SpinMultiplyCall {
   RawField in, out;
   SparseSpinMatrix gamma;
@@ -43,7 +44,8 @@ class SpinMultiply {
   SparseSpinMatrix gamma_;
 };
 
-/// The one product sum |S|^2 over spins and colours, in the order of the columns; 576 flop a site.
+/// It forms the one product sum |S|^2 over spins and colours, in the order of the columns; it takes 576 flop
+/// a site.
 struct NormProductsCall {
   RawField columns;
   int slots = 12;

@@ -1,9 +1,9 @@
 #pragma once
-/// Products that the conserved currents of domain-wall fermions are contracted with, at a site:
+/// The conserved currents of domain-wall fermions are contracted with these products at a site:
 ///
 ///   sum over right-hand sides and slices s of left_{Ls-1-s}^dagger gamma5 right_s
 ///
-/// 192 flop a slot and site; both fields are read.
+/// They take 192 flop a slot and site; both fields are read.
 #include "trellis/kernels/contract/site_products.hpp"
 
 namespace trellis {
@@ -53,7 +53,7 @@ class ReflectedProducts {
   ReflectedProductsCall call_;
 };
 
-/// The numbers of a field of two reals a site as products of one component.
+/// It takes the numbers of a field of two reals a site as products of one component.
 template <class Layout, class Storage>
 struct SiteNumbers {
   SiteArray<Layout, Storage, 2> field;

@@ -1,11 +1,11 @@
 #pragma once
-/// What contraction kernels read and write: colour matrices of propagators, and the contracted products of a
+/// Contraction kernels read and write these: colour matrices of propagators, and the contracted products of a
 /// chunk of sites, in double whatever the propagator's storage.
 #include "trellis/view/structured.hpp"
 
 namespace trellis {
 
-/// A propagator: a spinor field with twelve right-hand sides, slot = 3 source spin + source colour.
+/// It is a propagator: a spinor field with twelve right-hand sides, slot = 3 source spin + source colour.
 template <class Layout, class Storage>
 class PropagatorView {
  public:
@@ -32,9 +32,9 @@ class PropagatorView {
   Array array_;
 };
 
-/// Complex products of a chunk of blocks: [component][re, im][group][site]. The lanes of a block may lie on
-/// `groups` different time slices; those of one slice are neighbours (t is the slowest lane direction), and
-/// each group is summed by itself.
+/// It has complex products of a chunk of blocks: [component][re, im][group][site]. The lanes of a block may
+/// lie on `groups` different time slices; those of one slice are neighbours (t is the slowest lane
+/// direction), and each group is summed by itself.
 struct ProductBuffer {
   double* data = nullptr;  ///< 64-byte aligned
   int groups = 1;
@@ -44,7 +44,7 @@ struct ProductBuffer {
     return data + (size_t(real) * groups + group) * stride;
   }
 
-  /// Returns component `component` of block number `n` of the chunk.
+  /// Stores component `component` of block number `n` of the chunk.
   template <class Real>
   TRELLIS_SITE_FN void store(int component, int n, const Complex<Real>& z) const {
     store_lanes(2 * component, n, z.re);

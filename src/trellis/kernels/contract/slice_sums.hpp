@@ -1,6 +1,7 @@
 #pragma once
-/// Sums of products over the sites of a time slice, with a phase for each momentum: exact, so that their bits
-/// do not depend on the order of the sites. 6 flop per site, component and momentum, without the exact sums.
+/// Products are summed over the sites of a time slice here, with a phase for each momentum. The sums are
+/// exact, so that their bits do not depend on the order of the sites. A site takes 6 flop per component and
+/// momentum, without the exact sums.
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/kernels/contract/site_products.hpp"
 
@@ -15,10 +16,11 @@ struct SliceSumsCall {
   ExactSum* sums = nullptr;  ///< [group][momentum][component][re, im]; added to
 };
 
-/// How many sites of a row a launch reads at once: rows that end earlier are filled with zeros.
+/// A launch reads so many sites of a row at once: rows that end earlier are filled with zeros.
 inline constexpr int sites_of_slice_sums = 8;
 
-/// sums += sum over the sites of a group of phase * product, in memory of the host, whatever the layout.
+/// Adds to sums the sum over the sites of a group of phase * product, in memory of the host, whatever the
+/// layout.
 void launch_slice_sums(const SliceSumsCall& call);
 
 }  // namespace trellis

@@ -7,7 +7,7 @@
 namespace trellis {
 
 namespace {
-/// Both parts of one component, one momentum and one group, several sites at a time.
+/// It forms both parts of one component, one momentum and one group, several sites at a time.
 struct ComponentTerms {
   static constexpr int width = sites_of_slice_sums;
   const SliceSumsCall& call;

@@ -1,10 +1,10 @@
 #pragma once
-/// Products of gamma matrices as kernels take them.
+/// Kernels take products of gamma matrices in this form.
 #include "trellis/algebra/gamma.hpp"
 
 namespace trellis {
 
-/// A spin matrix with one entry per row: entry (row, column[row]) = phase.
+/// It is a spin matrix with one entry per row: entry (row, column[row]) = phase.
 struct SparseSpinMatrix {
   int column[4] = {0, 1, 2, 3};
   double re[4] = {1, 1, 1, 1}, im[4] = {0, 0, 0, 0};

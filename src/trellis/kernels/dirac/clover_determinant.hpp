@@ -1,6 +1,6 @@
 #pragma once
-/// log det of the hermitian positive 6x6 blocks of the clover term (kernels/dirac/clover_term.hpp), the sum
-/// of the logarithms of the pivots of A = L D L^dagger; about 1300 flop a site.
+/// The log det of the hermitian positive 6x6 blocks of the clover term (kernels/dirac/clover_term.hpp) is the
+/// sum of the logarithms of the pivots of A = L D L^dagger. It takes about 1300 flop a site.
 #include <array>
 
 #include "trellis/algebra/complex.hpp"
@@ -32,7 +32,7 @@ TRELLIS_SITE_FN R log_determinant_of_block(const R* a) {
   return sum;
 }
 
-/// The term of a site.
+/// It forms the term of a site.
 template <class Layout, class Storage>
 class CloverDeterminant {
  public:
@@ -51,7 +51,7 @@ class CloverDeterminant {
 
 struct SiteRange;
 struct ExactSum;
-/// sum += log det A over the sites.
+/// Adds log det A over the sites to sum.
 template <class Layout, class Storage>
 void launch_clover_determinant(const RawField& clover, const SiteRange& sites, ExactSum* sum);
 

@@ -6,9 +6,9 @@
 ///   != nu) F_munu = (Q_munu - Q_munu^dagger) / 8,  Q_munu the sum of the four plaquette leaves in the plane,
 ///   trace kept.
 ///
-/// 72 reals a site: for each chirality the 6 diagonal reals, then the 15 complex entries below the diagonal,
-/// row by row; index = 3 spin + colour within the chirality. About 24 matrix products (198 flop) a site for
-/// F.
+/// A site has 72 reals: for each chirality the 6 diagonal reals, then the 15 complex entries below the
+/// diagonal, row by row; index = 3 spin + colour within the chirality. F takes about 24 matrix products (198
+/// flop) a site.
 #include "trellis/view/gauge_view.hpp"
 
 namespace trellis {
@@ -23,7 +23,7 @@ struct CloverTermCall {
   double gamma[4][4][2][2][2][2] = {};  ///< gamma_mu gamma_nu: [mu][nu][chirality][row][column][re, im]
 };
 
-/// Clover field strength F_munu(x) (anti-hermitian up to rounding; the trace is kept).
+/// Returns the clover field strength F_munu(x) (anti-hermitian up to rounding; the trace is kept).
 template <class View>
 TRELLIS_SITE_FN auto field_strength(const View& U, Position x, int mu, int nu) {
   using R = typename View::Real;
@@ -58,7 +58,7 @@ class CloverTerm {
   }
 
  private:
-  /// (i/2) sigma F = -(1/2) gamma_mu gamma_nu F
+  /// Adds (i/2) sigma F = -(1/2) gamma_mu gamma_nu F of one plane.
   TRELLIS_SITE_FN void add_plane(Real (&r)[72], const ColorMatrix<Real>& F, int mu, int nu) const {
     const double c = -0.5 * call_.coefficient[mu][nu];
     for (int chirality = 0; chirality < 2; ++chirality)
@@ -83,7 +83,7 @@ class CloverTerm {
   Output out_[2];
 };
 
-/// Inverse of a hermitian 6x6 block by A = L D L^dagger (no pivoting: the clover blocks are diagonally
+/// Inverts a hermitian 6x6 block by A = L D L^dagger (without pivoting: the clover blocks are diagonally
 /// dominated).
 template <class R>
 TRELLIS_SITE_FN void invert_hermitian_block(R (&a)[36]) {

@@ -1,11 +1,11 @@
 #pragma once
-/// What fifth_dimension.hpp does, with complex coefficients (the zMoebius form):
+/// This kernel does what fifth_dimension.hpp does, with complex coefficients (the zMoebius form):
 ///
 ///   z_i   = p_i y_i + r_i y_{i-1} + q_i z_{i-1},   y_{-1} = y_{N-1}, q_0 = 0
 ///   out_i = x_i + a_i z_i + b_i z_{i-1} + c_i z_{N-1},   z_{-1} = z_{N-1};  x may be absent
 ///
-/// A kernel of its own, so that the real one keeps half the arithmetic. In place is allowed. Must-move bytes
-/// per site and slice: in, out and x.
+/// It is a kernel of its own, so that the real one keeps half the arithmetic. In place is allowed. The
+/// must-move bytes per site and slice are in, out and x.
 #include "trellis/kernels/dirac/fifth_dimension.hpp"
 
 namespace trellis {

@@ -1,5 +1,5 @@
 #pragma once
-/// What domain-wall operators do along the fifth dimension, local to a 4-D site: products and exact inverses
+/// Domain-wall operators do this along the fifth dimension, local to a 4-D site: products and exact inverses
 /// of matrices that are cyclic-bidiagonal in the slices, one for each chirality,
 ///
 ///   (T psi)_i = u_i psi_i + v_i psi_{i-1},  psi_{-1} = psi_{N-1}
@@ -13,7 +13,7 @@
 ///   z_i   = p_i y_i + r_i y_{i-1} + q_i z_{i-1},   y_{-1} = y_{N-1}, q_0 = 0
 ///   out_i = x_i + a_i z_i + b_i z_{i-1} + c_i z_{N-1},   z_{-1} = z_{N-1};  x may be absent
 ///
-/// In place is allowed. Must-move bytes per site and slice: in, out and x.
+/// In place is allowed. The must-move bytes per site and slice are in, out and x.
 #include <complex>
 
 #include "trellis/view/structured.hpp"
@@ -44,7 +44,7 @@ struct SliceOrder {
   int slices;
   bool is_dagger;
 
-  /// The slice that is number i of a chirality, i = -1 being the last.
+  /// Returns the slice that is number i of a chirality, i = -1 being the last.
   TRELLIS_SITE_FN int slice(int i, int chirality) const {
     if (i < 0) i = slices - 1;
     return (chirality == 0) != is_dagger ? i : slices - 1 - i;
@@ -85,8 +85,9 @@ class FifthDimension {
     gather_coefficients(coefficients_, call, [](std::complex<double> z) { return Scalar(z.real()); });
   }
 
-  /// All slices of one block and right-hand side. Where single components can be stored, one chirality is
-  /// finished before the other begins: half of the numbers between the passes, which then stay near the core.
+  /// Computes all slices of one block and right-hand side. Where single components can be stored, one
+  /// chirality is finished before the other begins: half of the numbers between the passes, which then stay
+  /// near the core.
   TRELLIS_SITE_FN void operator()(int block, int rhs) const {
     const int first = rhs * order_.slices;
     if constexpr (stores_components) {
@@ -159,7 +160,8 @@ class FifthDimension {
     }
   }
 
-  /// x_i + a_i z_i + b_i z_{i-1} + c_i z_{N-1} of component k of a chirality; here, previous, end: of z.
+  /// Returns x_i + a_i z_i + b_i z_{i-1} + c_i z_{N-1} of component k of a chirality; here, previous and end
+  /// are of z.
   template <bool has_x>
   TRELLIS_SITE_FN Real combined(const Real& a, const Real& b, const Real& c, const Real& here,
                                 const Real& previous, const Real& end, int block, int slot, int component,

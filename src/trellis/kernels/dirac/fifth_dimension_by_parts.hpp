@@ -1,7 +1,7 @@
 #pragma once
-/// What fifth_dimension.hpp does, for GPUs: a thread takes four numbers of one chirality on all slices of a
-/// site. It makes z twice, once to find z_{N-1}, in place of keeping all of it: an array of slices would lie
-/// in memory.
+/// This kernel does what fifth_dimension.hpp does, for GPUs: a thread takes four numbers of one chirality on
+/// all slices of a site. It makes z twice, once to find z_{N-1}, in place of keeping all of it: an array of
+/// slices would lie in memory.
 #include "trellis/kernels/dirac/fifth_dimension.hpp"
 
 namespace trellis {
@@ -41,7 +41,7 @@ class FifthDimensionByParts {
   struct Place {
     int block, first_slot, component, chirality;
   };
-  /// z_{i-1} and y_{i-1}
+  /// It has z_{i-1} and y_{i-1}.
   struct Recursion {
     Numbers last, before;
   };

@@ -5,9 +5,9 @@
 
 namespace trellis {
 
-/// sum (or = for mu = 0, which comes first) += the spinors whose projections (1 - sign gamma_mu) and
-/// (1 + sign gamma_mu) have the upper components `ahead` and `behind`, in this order. plus = sign, minus =
-/// -sign. Rounds as add_reconstructed() of one after the other. 48 flop.
+/// Adds to sum (or sets it for mu = 0, which comes first) the spinors whose projections (1 - sign gamma_mu)
+/// and (1 + sign gamma_mu) have the upper components `ahead` and `behind`, in this order. plus = sign, minus
+/// = -sign. It rounds as add_reconstructed() of one after the other, and takes 48 flop.
 template <int mu, class R>
 TRELLIS_SITE_FN void add_reconstructed_pair(Spinor<R>& sum, const HalfSpinor<R>& ahead,
                                             const HalfSpinor<R>& behind, const R& plus, const R& minus) {

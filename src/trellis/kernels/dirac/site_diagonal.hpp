@@ -1,5 +1,6 @@
 #pragma once
-/// out = A in with A local to a site: a chiral scalar a + i b gamma5, or the 6x6 blocks of a clover term.
+/// The kernel computes out = A in with A local to a site: a chiral scalar a + i b gamma5, or the 6x6 blocks
+/// of a clover term.
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 
 namespace trellis {

@@ -1,11 +1,11 @@
 #pragma once
-/// The derivative of quadratic forms of a staggered hop with respect to its links: outer products of colour
-/// vectors, all right-hand sides (poles, pseudofermions) in one pass.
+/// The derivative of quadratic forms of a staggered hop with respect to its links has outer products of
+/// colour vectors. All right-hand sides (poles, pseudofermions) take one pass.
 ///
 ///   G_mu(x) += sign p_mu(x) sum_s c_s z_s(x + d mu) z_s(x)^dagger
 ///
-/// p: the forward factor of the hop. 4 (72 + 6) flop per site and right-hand side, 4 * 36 per site for the
-/// rest; must-move bytes per site: 2 * 576 (G), 48 per right-hand side.
+/// p is the forward factor of the hop. It takes 4 (72 + 6) flop per site and right-hand side, 4 * 36 per site
+/// for the rest; the must-move bytes per site are 2 * 576 (G) and 48 per right-hand side.
 #include "trellis/kernels/dirac/staggered_hop.hpp"
 
 namespace trellis {
@@ -57,7 +57,7 @@ class StaggeredDerivative {
   }
 
  private:
-  /// sum += c z(x + d mu) z(x)^dagger
+  /// Adds: sum += c z(x + d mu) z(x)^dagger.
   TRELLIS_SITE_FN void add_product(ColorMatrix<Real>& sum, const HopNeighbour& n, int mu, int block,
                                    int slot) const {
     ColorVector<Real> ahead;

@@ -1,14 +1,15 @@
 #pragma once
-/// The hopping term of staggered fermions, at distance one (naive) or one and three (HISQ, asqtad), fused
+/// The hopping term of staggered fermions, at distance one (naive) or one and three (HISQ, asqtad), is fused
 /// with what follows the hop.
 ///
 ///   H psi(x) = sum_legs p_leg(x) h_leg,   h = V_mu(x) psi(x + d mu) or V_mu(x - d mu)^dagger psi(x - d mu)
 ///   out = a x + b H psi
 ///
-/// p_leg: u_mu(x) on forward legs and -conj(u_mu(x - d mu)) on backward ones for the Dirac operator; any
-/// other complex factors for derivatives of it. 8 products of 66 flop and 7 sums of 6: 570 flop per site
-/// (1146 with both distances), without the factors, as everybody counts. Must-move bytes per site in double:
-/// 8 links of 12 reals, two colour vectors: 864 (432 in float), 1248 with 18 reals; 2144 for HISQ (18 + 14).
+/// p_leg is u_mu(x) on forward legs and -conj(u_mu(x - d mu)) on backward ones for the Dirac operator;
+/// derivatives of it have any other complex factors. There are 8 products of 66 flop and 7 sums of 6: 570
+/// flop per site (1146 with both distances), without the factors, as everybody counts. The must-move bytes
+/// per site in double are 8 links of 12 reals and two colour vectors: 864 (432 in float), 1248 with 18 reals;
+/// 2144 for HISQ (18 + 14).
 ///
 /// The backward product is formed where its link lies and only its 6 reals move; where links that lead to a
 /// site lie beside its own (field/hop_links.hpp), psi moves instead, and the bits are the same. Ghost buffers
@@ -70,7 +71,7 @@ class HopLegs {
   template <int S>
   using Batch = VectorBatch<Real, S>;
 
-  /// sum += p_leg h_leg over all legs.
+  /// Adds to sum p_leg h_leg over all legs.
   template <int S>
   TRELLIS_SITE_FN void add(Batch<S>& sum, const Vectors& in, int block, int slot) const {
     if constexpr (is_shared)
@@ -124,7 +125,7 @@ class HopLegs {
     auto rows = links_.forward(block, mu);
     add_products_of_rows(sum, rows, v, phases_.row(block, leg));
   }
-  /// sum_s += p U v_s
+  /// Adds: sum_s += p U v_s.
   template <int S, class Rows>
   TRELLIS_SITE_FN void add_products_of_rows(Batch<S>& sum, Rows& rows, const ColorVector<Real> (&v)[S],
                                             const Scalar* factor) const {
@@ -218,7 +219,7 @@ class StaggeredHop {
     if constexpr (FarReals != 0) far_ = HopLegs<Layout, Storage, FarReals>(call.far);
   }
 
-  /// Right-hand sides that a thread of a GPU can take.
+  /// A thread of a GPU can take so many right-hand sides.
   static constexpr int most_columns = 6;
 
   /// Does one block for the right-hand sides slot..slot+S-1.
@@ -227,8 +228,8 @@ class StaggeredHop {
     const Batch<S> sum = legs<S>(block, slot);
     unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { finish(sum.v[s], block, slot + s); });
   }
-  /// Re x^dagger out of a right-hand side after compute(), in double and in the order of the reals. What was
-  /// just stored is still in the L1; holding it in registers made the legs slower.
+  /// Returns Re x^dagger out of a right-hand side after compute(), in double and in the order of the reals.
+  /// What was just stored is still in the L1; holding it in registers made the legs slower.
   TRELLIS_SITE_FN Term energy(int block, int slot) const {
     const ColorVector<Real> out = out_.load(block, slot), x = x_.load(block, slot);
     Term energy(0.0);
@@ -270,8 +271,8 @@ class StaggeredHop {
 };
 
 struct SiteRange;
-/// out = a x + b H psi on the blocks of the range, all right-hand sides.
-/// Instantiated in staggered_hop.launch.cpp; dispatched in operator/.
+/// Computes out = a x + b H psi on the blocks of the range, for all right-hand sides. It is instantiated in
+/// staggered_hop.launch.cpp and dispatched in operator/.
 template <class Layout, class Storage>
 void launch_staggered_hop(const StaggeredHopCall& call, const SiteRange& sites);
 

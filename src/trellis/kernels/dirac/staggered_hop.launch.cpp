@@ -9,13 +9,13 @@
 namespace trellis {
 
 namespace {
-/// The same call with links that ask for those of so many blocks further on.
+/// Returns the same call with links that ask for those of so many blocks further on.
 StaggeredHopCall asking(StaggeredHopCall call, int blocks_ahead) {
   for (HopPart* part : {&call.near, &call.far}) part->links_here.blocks_ahead = blocks_ahead;
   return call;
 }
 
-/// sums += Re x^dagger out of each right-hand side, in the same pass.
+/// Adds to sums Re x^dagger out of each right-hand side, in the same pass.
 template <class Storage, class Make, class Lines>
 void run_with_energies(const StaggeredHopCall& call, const Make& make, const Lines& lines,
                        const SiteRange& sites) {

@@ -1,6 +1,7 @@
 #pragma once
-/// The memory that a block of the staggered hop reads and writes, for walks that bring it nearer before
-/// (device/cpu/walk/read_ahead.hpp). Launches give it beside the kernel, which knows nothing of it.
+/// This file tells the memory that a block of the staggered hop reads and writes, for walks that bring it
+/// nearer before (device/cpu/walk/read_ahead.hpp). Launches give it beside the kernel, which knows nothing of
+/// it.
 #include "trellis/kernels/dirac/staggered_hop.hpp"
 
 namespace trellis {
@@ -18,7 +19,7 @@ class HopPartLines {
   static constexpr size_t link_bytes =
       LinkReals * Layout::lanes * sizeof(typename StorageTraits<Storage>::element);
 
-  /// The neighbours in x come with the blocks before and after; links of space of the other parity in
+  /// The neighbours in x come with the blocks before and after; links of space of the other parity come in
   /// sequence (as for the Wilson hop).
   template <class Vectors, class Lines>
   void reads(const Vectors& in, size_t bytes_of_vectors, int block, const Lines& lines) const {

@@ -1,11 +1,11 @@
 #pragma once
-/// Links times colour vectors are one leg of a staggered hop: what the hop and the packing of its halo share,
+/// Links times colour vectors are one leg of a staggered hop. The hop and the packing of its halo share this,
 /// so that both round alike. S right-hand sides share each row of the link.
 #include "trellis/view/hop_link_view.hpp"
 
 namespace trellis {
 
-/// psi(y) as products with links take it: a ColorVector, or an IntegerVector in fixed point.
+/// Returns psi(y) as products with links take it: a ColorVector, or an IntegerVector in fixed point.
 template <class Layout, class Storage>
 TRELLIS_SITE_FN auto link_ready(const ColorVectorView<Layout, Storage>& in, int block, int slot) {
   if constexpr (ColorVectorView<Layout, Storage>::Array::is_half)
@@ -35,7 +35,7 @@ TRELLIS_SITE_FN void from_ghost(IntegerVector<R, Pair>& v, const ColorVector<R>&
        ghost.c[1].im};
 }
 
-/// h_s = U^dagger v_s; 66 flop each.
+/// Computes h_s = U^dagger v_s, 66 flop each.
 template <int S, class R, class Rows>
 TRELLIS_SITE_FN void rows_dagger_multiply(ColorVector<R> (&h)[S], Rows U, const ColorVector<R> (&v)[S]) {
   unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA {

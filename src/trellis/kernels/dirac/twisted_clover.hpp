@@ -1,6 +1,7 @@
 #pragma once
-/// The site-diagonal part of the Wilson-clover operator with a twisted mass, A + i mu gamma5, and its
-/// inverse. A is hermitian and commutes with gamma5, so with B = (A^2 + mu^2)^-1 and C = A B, hermitian too,
+/// The site-diagonal part of the Wilson-clover operator with a twisted mass is A + i mu gamma5; this file has
+/// it and its inverse. A is hermitian and commutes with gamma5, so with B = (A^2 + mu^2)^-1 and C = A B,
+/// hermitian too,
 ///
 ///   (A + i mu gamma5)^-1 = C - i mu gamma5 B.
 #include "trellis/kernels/dirac/clover_term.hpp"
@@ -8,7 +9,8 @@
 
 namespace trellis {
 
-/// out = [sum +] P in + i twist gamma5 Q in; P and Q: hermitian blocks of 72 reals. Fields may be the same.
+/// The call is out = [sum +] P in + i twist gamma5 Q in; P and Q are hermitian blocks of 72 reals. Fields may
+/// be the same.
 struct TwistedCloverCall {
   RawField out, in, sum, P, Q;  ///< null data: no sum, Q = 1
   double twist = 0;
@@ -52,7 +54,7 @@ class TwistedClover {
   Scalar twist_;
 };
 
-/// From A of a site to B = (A^2 + mu^2)^-1 and C = A B.
+/// It makes B = (A^2 + mu^2)^-1 and C = A B from A of a site.
 template <class Layout, class Storage>
 class TwistedCloverInverse {
  public:
@@ -82,7 +84,7 @@ class TwistedCloverInverse {
     const int row = i > j ? i : j, column = i > j ? j : i, k = 6 + 2 * (row * (row - 1) / 2 + column);
     return i > j ? Complex<Real>{a[k], a[k + 1]} : Complex<Real>{a[k], -a[k + 1]};
   }
-  /// a b for commuting a and b, which is hermitian.
+  /// Computes a b for commuting a and b, which is hermitian.
   TRELLIS_SITE_FN static void multiply_hermitian(Real* product, const Real* a, const Real* b) {
     for (int i = 0; i < 6; ++i)
       for (int j = 0; j <= i; ++j) {

@@ -29,7 +29,7 @@ class MovedArray {
         for (int i = 0; i < N; ++i) r[i] = permute(r[i], tables_.permutations + 16 * p.shift);
     }
   }
-  /// The first M of them.
+  /// Returns the first M of them.
   template <int M>
   TRELLIS_SITE_FN void load_first(Position p, int slot, Real (&r)[M]) const {
     array_.load_part(p.block, slot, 0, r);
@@ -78,7 +78,7 @@ struct SpinorPairCall {
   RawField pair;                    ///< two slots of 24 of three
 };
 
-/// Copies X and Y to the order of the gauge field.
+/// It copies X and Y to the order of the gauge field.
 template <class Layout, class Storage>
 class SpinorPair {
  public:
@@ -161,8 +161,8 @@ struct CloverInsertionCall {
   double gamma[4][4][2][2][2][2] = {};  ///< gamma_mu gamma_nu: [mu][nu][chirality][row][column][re, im]
 };
 
-/// B += of a pair, or of the determinant of A: W_ij = -(c / 2) sum_{s s'} (A^-1)_{s' i, s j} (gamma gamma)_{s
-/// s'}.
+/// It adds to B the part of a pair, or of the determinant of A: W_ij = -(c / 2) sum_{s s'} (A^-1)_{s' i, s j}
+/// (gamma gamma)_{s s'}.
 template <class Layout, class Storage>
 class CloverInsertion {
  public:

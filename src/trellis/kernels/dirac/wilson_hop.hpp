@@ -1,12 +1,12 @@
 #pragma once
-/// The Wilson hopping term and the even-odd operators built on it, fused with what follows the hop.
+/// The Wilson hopping term, and the even-odd operators built on it, are fused with what follows the hop.
 ///
 ///   H psi(x) = sum_mu c_mu [ (1 - gamma_mu) z_mu(x) U_mu(x) psi(x+mu) + (1 + gamma_mu) conj(z_mu(x-mu))
 ///   U_mu(x-mu)^dagger psi(x-mu) ]
 ///
-/// z: boundary phases (1 except across the boundary), c: anisotropy. Dagger flips the signs of gamma_mu.
-/// 1320 flop per site. Must-move bytes per site: 8 links + spinor in + spinor out; 1536 in double with 18
-/// reals (768 float), 1152 with 12.
+/// z are boundary phases (1 except across the boundary), c is the anisotropy. Dagger flips the signs of
+/// gamma_mu. A site takes 1320 flop. The must-move bytes per site are 8 links + spinor in + spinor out: 1536
+/// in double with 18 reals (768 float), 1152 with 12.
 ///
 /// The backward product U^dagger psi is formed where its link lies, x-mu, and only its 12 reals move: no link
 /// crosses lanes or ranks. Ghost buffers hold half spinors in the form in which they enter here. In 16-bit
@@ -21,8 +21,8 @@ class Geometry;
 
 inline constexpr double wilson_hop_flops = 1320;
 
-/// What happens to H psi at a site: out = first(x) + second(coefficient H psi).
-/// A chiral scalar multiplies the upper two spins by (a, b) = a + i b and the lower two by a - i b.
+/// It says what happens to H psi at a site: out = first(x) + second(coefficient H psi). A chiral scalar
+/// multiplies the upper two spins by (a, b) = a + i b and the lower two by a - i b.
 enum class SiteTerm { none, chiral_scalar, clover };
 
 struct WilsonHopCall {
@@ -44,7 +44,7 @@ struct WilsonHopCall {
 };
 
 /// Multiplies the two chiral components with the hermitian 6x6 blocks of a clover term (72 reals: for each
-/// chirality 6 diagonal reals, then the 15 complex entries below the diagonal, row by row). 504 flop.
+/// chirality 6 diagonal reals, then the 15 complex entries below the diagonal, row by row), with 504 flop.
 template <class R>
 TRELLIS_SITE_FN void clover_multiply(Spinor<R>& out, const R (&block)[72], const Spinor<R>& in) {
   unroll<12>([&](auto component) TRELLIS_INLINE_LAMBDA {
@@ -110,7 +110,7 @@ class WilsonHop {
     }
   }
 
-  /// Right-hand sides that a thread of a GPU can take: their sums have to fit into its registers.
+  /// A thread of a GPU can take so many right-hand sides: their sums have to fit into its registers.
   static constexpr int most_columns = (sizeof(Scalar) == 8       ? 2
                                        : Spinors::Array::is_half ? 3
                                                                  : 4) -
@@ -169,7 +169,7 @@ class WilsonHop {
     add_reconstructed_pair<mu>(sum, ahead, behind, Real(sign_), Real(-sign_));
   }
 
-  /// sum[s] += the forward leg, and = for mu = 0, which comes first.
+  /// Adds the forward leg to sum[s], and sets it for mu = 0, which comes first.
   template <int mu, int S>
   TRELLIS_SITE_FN void add_forward(Spinor<Real> (&sum)[S], int block, int slot) const {
     const Neighbour n = stencil_.neighbour(block, 2 * mu);
@@ -206,9 +206,9 @@ class WilsonHop {
     }
   }
 
-  /// The half spinor of a leg that is not plain: a complex phase or a coefficient applies, or it lies on
-  /// another rank. Kept out of line so that the plain path stays short. (Lanes move in line: on 8^4 half of
-  /// all blocks have such a leg in a direction.)
+  /// Returns the half spinor of a leg that is not plain: a complex phase or a coefficient applies, or it lies
+  /// on another rank. It is kept out of line so that the plain path stays short. (Lanes move in line: on 8^4
+  /// half of all blocks have such a leg in a direction.)
   template <int mu>
   TRELLIS_EDGE_FN HalfSpinor<Real> edge_forward(Neighbour n, int block, int slot) const {
     constexpr int leg = 2 * mu;
@@ -247,7 +247,7 @@ class WilsonHop {
     stencil_.move_lanes(h.unit, leg);
   }
 
-  /// out = first(x) + second(sum); real scalars in line, the rest out of it.
+  /// Computes out = first(x) + second(sum), for real scalars in line, for the rest out of it.
   TRELLIS_SITE_FN void finish(const Spinor<Real>& sum, int block, int slot) const {
     if (!is_real_) return finish_general(sum, block, slot);
     Spinor<Real> result;
@@ -304,8 +304,8 @@ class WilsonHop {
   Scalar x_re_, x_im_, hop_re_, hop_im_, coefficient_, sign_;
 };
 
-/// out = first(x) + second(H psi) on the blocks of the range, all right-hand sides.
-/// Instantiated in wilson_hop.launch.cpp; dispatched in operator/.
+/// Computes out = first(x) + second(H psi) on the blocks of the range, for all right-hand sides. It is
+/// instantiated in wilson_hop.launch.cpp and dispatched in operator/.
 struct SiteRange;
 template <class Layout, class Storage>
 void launch_wilson_hop(const WilsonHopCall& call, const SiteRange& sites);

@@ -1,6 +1,6 @@
 #pragma once
-/// The memory that a block of the Wilson hop reads and writes, for walks that bring it nearer before
-/// (device/cpu/walk/read_ahead.hpp). Launches give it beside the kernel, which knows nothing of it.
+/// This file tells the memory that a block of the Wilson hop reads and writes, for walks that bring it nearer
+/// before (device/cpu/walk/read_ahead.hpp). Launches give it beside the kernel, which knows nothing of it.
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 
 namespace trellis {
@@ -21,8 +21,9 @@ class WilsonHopLines {
 
   size_t bytes_of_block() const { return 8 * link_bytes + 8 * slots_ * spinor_bytes; }
 
-  /// The neighbours in x come with the blocks before and after; all links of space of the other parity at
-  /// this block, so that they come in sequence: the next blocks, rows and planes take them as those behind.
+  /// The neighbours in x come with the blocks before and after; all links of space of the other parity come
+  /// at this block, so that they come in sequence: the next blocks, rows and planes take them as those
+  /// behind.
   template <class Lines>
   void reads(int block, const Lines& lines) const {
     lines(links_there_.origin_address(block, 0), 3 * link_bytes);

@@ -27,7 +27,7 @@ TRELLIS_SITE_FN auto projected_half(const SpinorView<Layout, Storage>& in, int b
   }
 }
 
-/// Returns U h in fixed point. 132 flop as everybody counts.
+/// Returns U h in fixed point, with 132 flop as everybody counts.
 template <class R, class Pair, class Rows>
 TRELLIS_SITE_FN HalfSpinor<R> multiply(Rows U, const IntegerHalfSpinor<R, Pair>& h) {
   ProductForms<Pair> forms[2][Nc];
@@ -43,7 +43,7 @@ TRELLIS_SITE_FN HalfSpinor<R> multiply(Rows U, const IntegerHalfSpinor<R, Pair>&
   });
   return r;
 }
-/// Returns U^dagger h in fixed point. 132 flop.
+/// Returns U^dagger h in fixed point, with 132 flop.
 template <class R, class Pair, class Rows>
 TRELLIS_SITE_FN HalfSpinor<R> dagger_multiply(Rows U, const IntegerHalfSpinor<R, Pair>& h) {
   ComplexSum<Pair> sum[2][Nc];
@@ -81,8 +81,8 @@ struct PackedHalfSpinor {
   R unit;
 };
 
-/// Of forward legs, which are multiplied where they arrive, projected half spinors lie in the ghosts; of
-/// backward legs products.
+/// Projected half spinors of forward legs, which are multiplied where they arrive, lie in the ghosts; of
+/// backward legs products do.
 template <class Layout, class Storage>
 struct WilsonGhosts {
   using Scalar = typename StorageTraits<Storage>::compute;
