@@ -1,5 +1,6 @@
 #pragma once
-/// The staples and the force of the action with 1x1 and 2x1 loops (doc/conventions.md, Gauge action).
+/// This file has the staples and the force of the action with 1x1 and 2x1 loops (doc/conventions.md, Gauge
+/// action).
 ///
 ///   S = beta sum_x [ c0 sum_{mu<nu} (1 - Re tr P / 3) + c1 sum_{mu!=nu} (1 - Re tr R / 3) ]
 ///
@@ -36,7 +37,7 @@ TRELLIS_SITE_FN auto rectangle_staple_sum(const View& U, Position x, int mu) {
   return sum;
 }
 
-/// A_mu(x) = c0 staples + c1 rectangle staples.
+/// Returns A_mu(x) = c0 staples + c1 rectangle staples.
 template <class View>
 TRELLIS_SITE_FN auto action_staples(const View& U, Position x, int mu, double c0, double c1) {
   using R = typename View::Real;
@@ -55,7 +56,7 @@ struct GaugeForceCall {
   double coefficient = 0;  ///< beta / 6 (times a step, a sign)
 };
 
-/// force_a += coefficient (components of TA(U A^dagger)).
+/// It adds to force_a coefficient (components of TA(U A^dagger)).
 template <class Layout, class Storage>
 class GaugeForce {
  public:

@@ -1,15 +1,15 @@
 #pragma once
-/// APE links from old ones (another field):
+/// Old links give APE links (another field):
 ///
 ///   U' = P[(1 - alpha) U + weight sum_nu (staples in the plane)]
 ///
-/// Per link the flops of its sum of staples and 54, without the projection, whose number of rotations depends
-/// on the links.
+/// A link takes the flops of its sum of staples and 54, without the projection, whose number of rotations
+/// depends on the links.
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// How a sum of matrices is brought back to SU(3).
+/// It says how a sum of matrices is brought back to SU(3).
 enum class Su3Projection {
   maximal_trace,  ///< the SU(3) matrix W with the largest Re tr(W A^dagger)
   gram_schmidt    ///< Gram and Schmidt on the rows: not covariant under transformations from the right

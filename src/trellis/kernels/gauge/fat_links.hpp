@@ -1,6 +1,6 @@
 #pragma once
-/// The pieces of fat and long links, and their derivatives. A sided staple carries a field Q of links in
-/// direction mu, which need not be the links themselves:
+/// This file has the pieces of fat and long links, and their derivatives. A sided staple carries a field Q of
+/// links in direction mu, which need not be the links themselves:
 ///
 ///   up   U_nu(x) Q(x+nu) U_nu(x+mu)^dagger            down  U_nu(x-nu)^dagger Q(x-nu) U_nu(x-nu+mu)
 ///
@@ -10,7 +10,7 @@
 
 namespace trellis {
 
-/// Counts per site, for both sides; the derivative forms the one of Q and the one of U_nu.
+/// It counts per site, for both sides; the derivative forms the one of Q and the one of U_nu.
 inline constexpr KernelCost sided_staples_cost{4 * 198 + 36, 4 * 144};
 inline constexpr KernelCost sided_staples_derivative_cost{12 * 198 + 72, 7 * 144};
 inline constexpr KernelCost long_links_cost{4 * 2 * 198, 2 * 576};
@@ -66,7 +66,7 @@ class SidedStaples {
   Gauge U_, Q_, out_;
 };
 
-/// With delta S = Re tr(G delta staples): the derivatives with respect to Q and to U_nu.
+/// With delta S = Re tr(G delta staples) these are the derivatives with respect to Q and to U_nu.
 ///   up:    F_Q(y) += U_nu(y-nu+mu)^dagger G(y-nu) U_nu(y-nu)
 ///          F_nu(z) += Q(z+nu) U_nu(z+mu)^dagger G(z) + (G(w) U_nu(w) Q(w+nu))^dagger,   w = z - mu
 ///   down:  F_Q(y) += U_nu(y+mu) G(y+nu) U_nu(y)^dagger
@@ -128,7 +128,7 @@ class SidedStaplesDerivative {
   Gauge U_, Q_, G_, of_middle_, of_links_;
 };
 
-/// out[slot] = keep out[slot] + coefficient in[slot]
+/// The call is out[slot] = keep out[slot] + coefficient in[slot].
 struct LinkAxpyCall {
   LinkSlot out, in;
   ExtendedTables tables;
@@ -153,7 +153,7 @@ class LinkAxpy {
   Gauge in_, out_;
 };
 
-/// N_mu(x) = W_mu(x) W_mu(x+mu) W_mu(x+2mu)
+/// The call is N_mu(x) = W_mu(x) W_mu(x+mu) W_mu(x+2mu).
 struct LongLinksCall {
   GaugeCall links;
   RawField out;
@@ -176,7 +176,7 @@ class LongLinks {
   Gauge W_, out_;
 };
 
-/// F(x) += W(x+mu) W(x+2mu) G(x) + W(x+mu) G(x-mu) W(x-mu) + G(x-2mu) W(x-2mu) W(x-mu)
+/// The call is F(x) += W(x+mu) W(x+2mu) G(x) + W(x+mu) G(x-mu) W(x-mu) + G(x-2mu) W(x-2mu) W(x-mu).
 struct LongLinksDerivativeCall {
   GaugeCall links;
   RawField derivative, out;  ///< G, F

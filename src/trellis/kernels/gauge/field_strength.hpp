@@ -5,7 +5,7 @@
 ///   E(x) = - sum_{mu<nu} tr F_munu^2,   q(x) = -(1/32 pi^2) sum eps_munurhosigma tr F_munu F_rhosigma
 ///        = -(1/4 pi^2) (tr F_xy F_zt + tr F_xz F_ty + tr F_xt F_yz),
 ///
-/// F anti-hermitian with its trace removed: (Q - Q^dagger)/8 with the four 1x1 leaves (clover), (R -
+/// F is anti-hermitian with its trace removed: it is (Q - Q^dagger)/8 with the four 1x1 leaves (clover), (R -
 /// R^dagger)/16 with the eight 2x1 and 1x2 leaves (rectangle), (P - P^dagger)/2 with the one plaquette.
 #include <array>
 
@@ -16,7 +16,7 @@ namespace trellis {
 
 enum class LeafShape { clover, rectangle, plaquette };
 
-/// Leaves of the orientation mu -> nu that begin and end at x, added up.
+/// Adds up the leaves of the orientation mu -> nu that begin and end at x.
 template <class View>
 TRELLIS_SITE_FN auto leaf_sum(const View& U, Position x, int mu, int nu, LeafShape shape) {
   const int m = 2 * mu, n = 2 * nu;
@@ -46,7 +46,8 @@ class FieldStrengthSum {
   FieldStrengthSum(const GaugeCall& call, LeafShape shape) : U_{call.links, call.tables}, shape_{shape} {}
 
   TRELLIS_SITE_FN std::array<Real, 2> operator()(int block) const {
-    // components of F in the planes xy, xz, xt, yz, yt, zt: F = sum_a f_a T_a, tr F G = -(1/2) sum_a f_a g_a
+    // These are the components of F in the planes xy, xz, xt, yz, yt, zt: F = sum_a f_a T_a, tr F G = -(1/2)
+    // sum_a f_a g_a.
     const int planes[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
     const Real scale(shape_ == LeafShape::clover ? 0.25 : shape_ == LeafShape::rectangle ? 0.125 : 1.0);
     Real f[6][8];

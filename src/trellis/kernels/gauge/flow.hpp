@@ -1,9 +1,10 @@
 #pragma once
-/// One stage of the Runge-Kutta integrator of the gradient flow (M. Luescher, arXiv:1006.4518, eq. C.3):
+/// The kernel does one stage of the Runge-Kutta integrator of the gradient flow (M. Luescher,
+/// arXiv:1006.4518, eq. C.3):
 ///
 ///   W <- a TA( A(V) V^dagger ) + b W,   V' = exp(W) V,
 ///
-/// A the staples of the action with coefficients c0, c1; (c0, c1) = (1, 0) is the Wilson flow. W: 8
+/// A are the staples of the action with coefficients c0, c1; (c0, c1) = (1, 0) is the Wilson flow. W has 8
 /// components a link. Links and W are read and written.
 #include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/action.hpp"

@@ -15,7 +15,8 @@ struct GaugeCall {
   const Geometry* geometry = nullptr;
 };
 
-/// Flops and must-move bytes per site of a kernel (bytes: every field read or written once, in double).
+/// It has flops and must-move bytes per site of a kernel (bytes: every field read or written once, in
+/// double).
 struct KernelCost {
   double flops, bytes;
 };

@@ -1,6 +1,7 @@
 #pragma once
-/// Updates of single links with the Wilson action, S = -(beta/3) Re tr U V^dagger + (what does not contain
-/// U), V the staple sum: SU(2) subgroups in the order (0,1), (0,2), (1,2) (N. Cabibbo and E. Marinari 1982).
+/// Single links are updated with the Wilson action, S = -(beta/3) Re tr U V^dagger + (what does not contain
+/// U), V the staple sum. SU(2) subgroups come in the order (0,1), (0,2), (1,2) (N. Cabibbo and E. Marinari
+/// 1982).
 ///
 /// With W = U V^dagger and its SU(2) part k n (k >= 0, n in SU(2)) in a subgroup, U -> g U changes the action
 /// by that of tr(g n): h = g n has the density sqrt(1 - h0^2) exp(alpha h0), alpha = 2 beta k / 3, with its
@@ -10,9 +11,10 @@
 
 namespace trellis {
 
-/// Per updated link. Heat bath: W, three subgroups (k n and quaternions 60, two su2 products 168, an SU(2)
-/// element with one attempt 218: two sines and cosines, two logarithms). Further attempts and the integers of
-/// random numbers are not counted. Bytes: a pass over half of the sites reads the whole field.
+/// The numbers are those of an updated link. The heat bath takes W, three subgroups (k n and quaternions 60,
+/// two su2 products 168, an SU(2) element with one attempt 218: two sines and cosines, two logarithms).
+/// Further attempts and the integers of random numbers are not counted. A pass over half of the sites reads
+/// the bytes of the whole field.
 inline constexpr double su2_draw_flops = 2 * sin_cos_flops + 2 * logarithm_flops + 26;
 inline constexpr KernelCost heatbath_cost{staple_sum_flops + 198 + 3 * (60 + 168 + su2_draw_flops),
                                           2 * 72 * 8 + 18 * 8};
@@ -48,7 +50,8 @@ TRELLIS_SITE_FN Quaternion<R> conj(const Quaternion<R>& a) {
   return {{a.a[0], -a.a[1], -a.a[2], -a.a[3]}};
 }
 
-/// 1 - h0 for h0 in [-1, 1] with the density sqrt(1 - h0^2) exp(alpha h0), exactly, for every alpha >= 0.
+/// Draws 1 - h0 for h0 in [-1, 1] with the density sqrt(1 - h0^2) exp(alpha h0), exactly, for every alpha >=
+/// 0.
 ///
 /// From alpha = 0.8 on, A. D. Kennedy and B. J. Pendleton 1985: delta = -(log r1 + cos^2(2 pi r2) log r3) /
 /// alpha has the density sqrt(delta) exp(-alpha delta); it is accepted if r4^2 <= 1 - delta / 2. Below (where
@@ -77,7 +80,8 @@ TRELLIS_SITE_FN R draw_su2_component(const SiteRandom<R>& random, uint32_t first
   return delta;
 }
 
-/// An SU(2) element with the density exp(alpha h0) times Haar's measure; draw n = 0 gives the direction.
+/// Draws an SU(2) element with the density exp(alpha h0) times Haar's measure; draw n = 0 gives the
+/// direction.
 template <class R>
 TRELLIS_SITE_FN Quaternion<R> draw_su2(const SiteRandom<R>& random, uint32_t first_draw, const R& alpha) {
   const R delta = draw_su2_component(random, first_draw + 1, alpha);
@@ -89,7 +93,7 @@ TRELLIS_SITE_FN Quaternion<R> draw_su2(const SiteRandom<R>& random, uint32_t fir
   return {{R(1.0) - delta, across * angle.cos, across * angle.sin, length * cosine}};
 }
 
-/// One visit of the three subgroups: link <- g3 g2 g1 link. product: link V^dagger. Subgroup k draws from
+/// Visits the three subgroups once: link <- g3 g2 g1 link. product is link V^dagger. Subgroup k draws from
 /// first_draw + (k << 16) on.
 template <class R>
 TRELLIS_SITE_FN void heatbath_link(const SiteRandom<R>& random, uint32_t first_draw, double beta,

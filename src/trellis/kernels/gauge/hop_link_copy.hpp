@@ -1,7 +1,7 @@
 #pragma once
-/// Links of a gauge field as hops keep them, in even-odd order, any storage and number of reals
-/// (field/hop_links.hpp). On a GPU alone: on CPUs the two fields may have different numbers of lanes, and the
-/// host gathers them.
+/// The kernel copies links of a gauge field to the form in which hops keep them, in even-odd order, any
+/// storage and number of reals (field/hop_links.hpp). It runs on a GPU alone: on CPUs the two fields may have
+/// different numbers of lanes, and the host gathers them.
 #include "trellis/view/link_reals.hpp"
 #include "trellis/view/structured.hpp"
 
@@ -38,7 +38,8 @@ class HopLinkCopy {
   }
 
  private:
-  /// Links have full scale 1, or the length of their longest row or column where the field has scales.
+  /// Stores a link in fixed point. Links have full scale 1, or the length of their longest row or column
+  /// where the field has scales.
   TRELLIS_SITE_FN void store_fixed_point(int block, int mu, const double (&reals)[N],
                                          const ColorMatrix<double>& U) const {
     const size_t group = size_t(block / GpuLayout::warp) * raw_.slots + mu;
@@ -61,7 +62,7 @@ class HopLinkCopy {
 };
 
 struct SiteRange;
-/// All directions of a range of blocks of one parity.
+/// Copies all directions of a range of blocks of one parity.
 template <class Layout, class Storage>
 void launch_hop_link_copy(const HopLinkCopyCall& call, const SiteRange& blocks);
 

@@ -1,6 +1,6 @@
 #pragma once
-/// How far links are from a group, and how long their rows and columns are: what storage in fewer reals or in
-/// 16 bits asks for. About 300 flop a link.
+/// The kernel finds how far links are from a group, and how long their rows and columns are; storage in fewer
+/// reals or in 16 bits asks for this. It takes about 300 flop a link.
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 #include "trellis/view/link_reals.hpp"
@@ -13,7 +13,7 @@ enum class LinkCheck {
   length  ///< of rows and columns
 };
 
-/// The largest square of these numbers of a site's links (NaN if one is not finite).
+/// It finds the largest square of these numbers of a site's links (NaN if one is not finite).
 template <class Layout, class Storage>
 class LinkChecks {
  public:
@@ -52,7 +52,7 @@ class LinkChecks {
   LinkCheck check_;
 };
 
-/// The largest of the inner blocks; infinity if a link is not finite.
+/// Returns the largest of the inner blocks; infinity if a link is not finite.
 template <class Layout, class Storage>
 double launch_link_checks(const RawField& links, LinkCheck check, const SiteRange& inner_blocks);
 

@@ -1,6 +1,6 @@
 #pragma once
-/// How far two configurations are from each other: per site, the largest sum_ij |A_ij - B_ij|^2 of a link
-/// (NaN if one is not finite). 54 flop a link.
+/// The kernel finds how far two configurations are from each other: per site, the largest sum_ij |A_ij -
+/// B_ij|^2 of a link (NaN if one is not finite). It takes 54 flop a link.
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 

@@ -1,10 +1,10 @@
 #pragma once
-/// Loops of the gauge field, one partial sum per site (doc/conventions.md, Gauge action):
+/// Loops of the gauge field have one partial sum per site (doc/conventions.md, Gauge action):
 ///
 ///   P_munu(x) = U_mu(x) U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger,
 ///   R_munu(x) = U_mu(x) U_mu(x+mu) U_nu(x+2mu) U_mu(x+mu+nu)^dagger U_mu(x+nu)^dagger U_nu(x)^dagger.
 ///
-/// Re tr(A B^dagger) is 35 flop, a matrix product 198.
+/// Re tr(A B^dagger) takes 35 flop, a matrix product 198.
 #include <array>
 
 #include "trellis/algebra/su3.hpp"
@@ -122,8 +122,8 @@ class LinkTraceSum {
   LoopDirections<all_directions> directions_;
 };
 
-/// The largest |(U U^dagger - 1)_ij|^2 and |det U - 1|^2 over the links of a site (NaN if a link is not
-/// finite).
+/// It finds the largest |(U U^dagger - 1)_ij|^2 and |det U - 1|^2 over the links of a site (NaN if a link is
+/// not finite).
 template <class Layout, class Storage>
 class UnitarityViolation {
  public:
@@ -159,14 +159,14 @@ class UnitarityViolation {
   Gauge U_;
 };
 
-/// sums[0], sums[1]: plaquettes as above. Collective sums are the caller's.
+/// Adds the plaquettes as above to sums[0] and sums[1]. Collective sums are the caller's.
 template <class Layout, class Storage>
 void launch_plaquette_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sums);
 template <class Layout, class Storage>
 void launch_rectangle_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum);
 template <class Layout, class Storage>
 void launch_link_trace_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum);
-/// The largest over the range, squared; infinity if a link is not finite.
+/// Returns the largest over the range, squared; infinity if a link is not finite.
 template <class Layout, class Storage>
 double launch_unitarity_violation(const GaugeCall& call, const SiteRange& inner_blocks);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Momenta and links of molecular dynamics: P = sum_a p_a T_a, dU/dt = P U (doc/conventions.md, Algebra).
+/// Momenta and links of molecular dynamics have P = sum_a p_a T_a, dU/dt = P U (doc/conventions.md, Algebra).
 #include <array>
 
 #include "trellis/algebra/su3_exponential.hpp"
@@ -43,7 +43,7 @@ class RandomMomenta {
   uint32_t trajectory_;
 };
 
-/// U <- exp(step P) U
+/// It moves links: U <- exp(step P) U.
 template <class Layout, class Storage>
 class LinkDrift {
  public:
@@ -67,7 +67,7 @@ class LinkDrift {
   double step_;
 };
 
-/// out += coefficient in
+/// It computes out += coefficient in.
 template <class Layout, class Storage>
 class AlgebraAxpy {
  public:
@@ -114,7 +114,7 @@ class AlgebraDot {
   Array P_, Q_;
 };
 
-/// The largest sum_a p_a^2 of the links of a site (NaN if one is not finite).
+/// It finds the largest sum_a p_a^2 of the links of a site (NaN if one is not finite).
 template <class Layout, class Storage>
 class AlgebraMaximum {
  public:

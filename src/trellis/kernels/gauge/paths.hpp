@@ -1,6 +1,6 @@
 #pragma once
-/// Ordered products of links along walks. A leg is a step to a neighbour: 2 mu to x+mu, 2 mu + 1 to x-mu,
-/// where it contributes U_mu(x-mu)^dagger.
+/// Ordered products of links go along walks. A leg is a step to a neighbour: leg 2 mu leads to x+mu, leg 2 mu
+/// + 1 to x-mu, where it contributes U_mu(x-mu)^dagger.
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
@@ -8,7 +8,7 @@ namespace trellis {
 
 TRELLIS_SITE_FN int reversed_leg(int leg) { return leg ^ 1; }
 
-/// Returns the product along N legs from x; N - 1 products of 198 flop.
+/// Returns the product along N legs from x, by N - 1 products of 198 flop.
 template <class View, int N>
 TRELLIS_SITE_FN auto walk(const View& U, Position x, const int (&legs)[N]) {
   ColorMatrix<typename View::Real> product;
@@ -27,8 +27,8 @@ TRELLIS_SITE_FN auto walk(const View& U, Position x, const int (&legs)[N]) {
   return product;
 }
 
-/// The legs of a walk in one number, the first lowest: an array with indices of run time would lie in memory
-/// on a GPU.
+/// Returns the legs of a walk in one number, the first lowest: an array with indices of run time would lie in
+/// memory on a GPU.
 template <int N>
 TRELLIS_SITE_FN unsigned packed_legs(const int (&legs)[N]) {
   static_assert(3 * N <= 32);

@@ -1,6 +1,6 @@
 #pragma once
-/// Products of the links of one direction along lines through the local lattice, on a device: link by link in
-/// fixed order, as gauge/polyakov_loop.cpp has them on the host.
+/// The links of one direction are multiplied along lines through the local lattice, on a device, link by link
+/// in fixed order, as gauge/polyakov_loop.cpp has them on the host.
 #include <array>
 
 #include "trellis/base/exact_sum.hpp"
@@ -53,7 +53,7 @@ class PolyakovLines {
   PolyakovLinesCall call_;
 };
 
-/// Real and imaginary part of a third of the trace of a line.
+/// It takes real and imaginary part of a third of the trace of a line.
 struct PolyakovTrace {
   const double* products;
   int lines;
@@ -65,10 +65,10 @@ struct PolyakovTrace {
   }
 };
 
-/// For CudaLayout.
+/// It is built for CudaLayout.
 template <class Layout>
 void launch_polyakov_lines(const PolyakovLinesCall& call);
-/// sums[re, im] += the traces of all lines.
+/// Adds the traces of all lines to sums[re, im].
 template <class Layout>
 void launch_polyakov_traces(const PolyakovLinesCall& call, ExactSum* sums);
 

@@ -1,6 +1,7 @@
 #pragma once
-/// The force of the action with 1x1 and 2x1 loops, plane by plane: a rectangle is a plaquette with one of its
-/// links replaced by the staple on its far side. For the plaquette at y in the plane (mu, nu) with the links
+/// The force of the action with 1x1 and 2x1 loops is computed plane by plane: a rectangle is a plaquette with
+/// one of its links replaced by the staple on its far side. For the plaquette at y in the plane (mu, nu) with
+/// the links
 ///
 ///   L1 = U_mu(y), L2 = U_nu(y+mu), L3 = U_mu(y+nu), L4 = U_nu(y),   P = L1 L2 L3^dagger L4^dagger,
 ///
@@ -14,9 +15,9 @@
 ///   X1 = (c0 L2 + c1 L2') b^dagger + c1 L2 b'^dagger,    X2 = b^dagger (c0 L1 + c1 L1') + c1 b'^dagger L1,
 ///   X3 = f^dagger (c0 L4 + c1 L4') + c1 f'^dagger L4,    X4 = (c0 L3 + c1 L3') f^dagger + c1 L3 f'^dagger.
 ///
-/// 20 products a plaquette, 120 a site, where walks along all loops take 336. All that a plane needs lies in
-/// two-dimensional slices of the lattice (lattice/plane_slices.hpp), whose staples, f, b and X stay in a
-/// cache. A GPU, whose scratch memory does not, takes f and b twice.
+/// These are 20 products a plaquette, 120 a site, where walks along all loops take 336. All that a plane
+/// needs lies in two-dimensional slices of the lattice (lattice/plane_slices.hpp), whose staples, f, b and X
+/// stay in a cache. A GPU, whose scratch memory does not, takes f and b twice.
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
@@ -64,7 +65,8 @@ class SliceForce {
     for (int i = 0; i < call_.inner_count; ++i) update_of(slice, i);
   }
 
-  // The three parts of a slice, of which each needs all of the one before: element i of what a part works on.
+  // These do the three parts of a slice, of which each needs all of the one before, on element i of what a
+  // part works on.
   TRELLIS_SITE_FN void staples_of(int slice, int i) const { staples(blocks_of(slice)[i], i); }
   TRELLIS_SITE_FN void loops_of(int slice, int i) const {
     const int32_t place = call_.plaquettes[i];
@@ -99,8 +101,8 @@ class SliceForce {
     store_object<Matrix, Array, Real, 18>(scratch_, first_place + place, kind, m);
   }
 
-  /// Of the plaquette at y: the staple of each link. L1's and L4's lie beyond the plaquettes of y-nu and y-mu
-  /// for which they are the staples outside, and so on.
+  /// Forms the staple of each link of the plaquette at y. L1's and L4's lie beyond the plaquettes of y-nu and
+  /// y-mu for which they are the staples outside, and so on.
   TRELLIS_SITE_FN void staples(int block, int place) const {
     const Position y = U_.at(block);
     const Matrix L1 = link(y, call_.mu), L2 = link(U_.step(y, call_.mu, 1), call_.nu),
@@ -116,7 +118,7 @@ class SliceForce {
       store(place, back, b);
     }
   }
-  /// Returns f or b of a plaquette: as stored, or of its links.
+  /// Returns f or b of a plaquette, as stored or made of its links.
   TRELLIS_SITE_FN Matrix product(int block, int kind, const Matrix& first, const Matrix& second) const {
     if constexpr (Gauge::Array::is_gpu)
       return first * second;
@@ -139,7 +141,8 @@ class SliceForce {
     store(place, X2, dagger_mul(b, c0 * L1 + L1_out) + dagger_mul(b_out, L1));
   }
 
-  /// Each link is L1 or L4 of the plaquette here, and L3 or L2 of one behind.
+  /// Updates the links of a plaquette: each link is L1 or L4 of the plaquette here, and L3 or L2 of one
+  /// behind.
   TRELLIS_SITE_FN void update(int block) const {
     const Position x = U_.at(block);
     add(block, call_.mu, stored({block, 0}, X1) + stored(U_.step(x, call_.nu, -1), X3));
@@ -159,7 +162,7 @@ class SliceForce {
   SiteArray<Layout, Storage, 8> force_;
 };
 
-/// force_a += coefficient (components of TA(U A^dagger)) for the loops of one plane.
+/// Adds to force_a coefficient (components of TA(U A^dagger)) for the loops of one plane.
 template <class Layout, class Storage>
 void launch_slice_force(const SliceForceCall& call, int slices);
 

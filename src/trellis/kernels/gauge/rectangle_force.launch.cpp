@@ -10,8 +10,8 @@ namespace trellis {
 namespace {
 enum class Part { staples, loops, update };
 
-/// One part of all slices for a GPU, a thread for each element: slices have scratch memory of their own, and
-/// a launch begins when the one before has ended.
+/// It does one part of all slices for a GPU, with a thread for each element: slices have scratch memory of
+/// their own, and a launch begins when the one before has ended.
 template <Part part, class Layout, class Storage>
 struct PartOfSlices {
   SliceForce<Layout, Storage> kernel;

@@ -1,22 +1,22 @@
 #pragma once
-/// Staples: the walks of three links from x to x+mu in the plane (mu, nu).
+/// Staples are the walks of three links from x to x+mu in the plane (mu, nu).
 ///
 ///   S+_nu = U_nu(x) U_mu(x+nu) U_nu(x+mu)^dagger,   S-_nu = U_nu(x-nu)^dagger U_mu(x-nu) U_nu(x-nu+mu).
 ///
-/// The plaquettes that contain U_mu(x) are U_mu(x) S^dagger. Two products (198 flop) each.
+/// The plaquettes that contain U_mu(x) are U_mu(x) S^dagger. A staple takes two products of 198 flop.
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
 namespace trellis {
 
-/// Returns S-; 396 flop.
+/// Returns S-, with 396 flop.
 template <class View>
 TRELLIS_SITE_FN auto lower_staple(const View& U, Position x, int mu, int nu) {
   const Position down = U.step(x, nu, -1);
   return dagger_mul(U.link(down, nu), U.link(down, mu)) * U.link(U.step(down, mu, 1), nu);
 }
 
-/// Adds up S+ and S- of one plane; 810 flop.
+/// Adds up S+ and S- of one plane, with 810 flop.
 template <class View>
 TRELLIS_SITE_FN auto plane_staples(const View& U, Position x, int mu, int nu) {
   const auto upper = mul_dagger(U.link(x, nu) * U.link(U.step(x, nu, 1), mu), U.link(U.step(x, mu, 1), nu));
@@ -25,7 +25,7 @@ TRELLIS_SITE_FN auto plane_staples(const View& U, Position x, int mu, int nu) {
 
 inline constexpr double plane_staples_flops = 4 * 198 + 18;
 
-/// Adds up all six; 3 * 810 + 36 flop.
+/// Adds up all six, with 3 * 810 + 36 flop.
 template <class View>
 TRELLIS_SITE_FN auto staple_sum(const View& U, Position x, int mu) {
   auto sum = plane_staples(U, x, mu, mu == 0 ? 1 : 0);

@@ -1,9 +1,9 @@
 #pragma once
 /// The chain rule of one stout level (C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501, eqs.
-/// 69-75): from G' with delta S = sum Re tr(G' delta U') to G with delta S = sum Re tr(G delta U), U' =
+/// 69-75) leads from G' with delta S = sum Re tr(G' delta U') to G with delta S = sum Re tr(G delta U), U' =
 /// exp(iQ) U, iQ = TA(C U^dagger).
 ///
-/// First the part of each link alone, with M = U G' and B_i = sum_j b_ij Q^j:
+/// First comes the part of each link alone, with M = U G' and B_i = sum_j b_ij Q^j:
 ///
 ///   X = TA(i Gamma),  Gamma = tr(B1 M) Q + tr(B2 M) Q^2 + f1 M + f2 (Q M + M Q),
 ///   G = G' exp(iQ) + C^dagger X,
@@ -12,7 +12,7 @@
 ///
 ///   H(Gamma) = Re tr(B1 M) Q + Re tr(B2 M) Q^2 + H(f1 M) + {Q, H(f2 M)},
 ///
-/// then what the staples of the neighbours add, with Z = U^dagger X U and in each plane (mu, nu)
+/// Then comes what the staples of the neighbours add, with Z = U^dagger X U and in each plane (mu, nu)
 ///
 ///   a = U_nu(x+mu), b = U_mu(x+nu), c = U_nu(x);   d = U_nu(x-nu+mu), e = U_mu(x-nu), g = U_nu(x-nu):
 ///
@@ -20,16 +20,17 @@
 ///      + d^dagger { e^dagger (rho_munu X_e - rho_numu X_g) + rho_numu X_d e^dagger } g.
 ///
 /// All six planes of a site are gathered at once, so that G is read and written once; X and Z are
-/// antihermitian, half of their reals is read.
+/// antihermitian, and half of their reals is read.
 #include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// Per site. Link part: 4 products, 2 with antihermitian matrices, Q^2 and its invariants, the series, two
-/// traces and their weights, two hermitian parts, an anticommutator, the sum of X, exp(iQ). Neighbours: for
-/// each of 6 planes 15 products, 8 of them with antihermitian matrices, 4 combinations of these, 4 multiples
-/// and 8 sums of matrices. Must-move bytes of the neighbours' part: U, X, Z once, G in and out.
+/// The numbers are those of a site. The link part takes 4 products, 2 with antihermitian matrices, Q^2 and
+/// its invariants, the series, two traces and their weights, two hermitian parts, an anticommutator, the sum
+/// of X, exp(iQ). The neighbours take for each of 6 planes 15 products, 8 of them with antihermitian
+/// matrices, 4 combinations of these, 4 multiples and 8 sums of matrices. The must-move bytes of the
+/// neighbours' part are U, X, Z once, G in and out.
 inline constexpr KernelCost stout_chain_link_cost{
     4 * (4 * 198 + 2 * 162 + 24 + 81 + detail::exponential_derivative_flops + 2 * 58 + 22 + 2 * (54 + 12) +
          102 + 51 + 108 + 18),
@@ -113,7 +114,7 @@ class StoutChainLink {
     return X;
   }
 
-  /// The diagonal's imaginary parts and the lower triangle: nothing else is read.
+  /// Stores the diagonal's imaginary parts and the lower triangle: nothing else is read.
   TRELLIS_SITE_FN static void store_antihermitian(const Gauge& view, const RawField& field, int block, int mu,
                                                   const Antihermitian& X) {
     if constexpr (Gauge::Array::is_gpu) {
@@ -199,7 +200,7 @@ class StoutChainStaples {
     return m;
   }
 
-  /// The staples above x of both directions: a b^dagger of one is the adjoint of that of the other.
+  /// Adds the staples above x of both directions: a b^dagger of one is the adjoint of that of the other.
   TRELLIS_SITE_FN void upper(Position x, int mu, int nu, const Real& rho, const Real& other, Matrix& G_mu,
                              Matrix& G_nu) const {
     const Position ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
@@ -226,10 +227,10 @@ class StoutChainStaples {
   Array U_, G_, X_, Z_;
 };
 
-/// G' becomes the link part of G; X and Z are written.
+/// Turns G' into the link part of G, and writes X and Z.
 template <class Layout, class Storage>
 void launch_stout_chain_link(const StoutChainCall& call, const SiteRange& inner_blocks);
-/// The neighbours' part is added to G.
+/// Adds the neighbours' part to G.
 template <class Layout, class Storage>
 void launch_stout_chain_staples(const StoutChainCall& call, const SiteRange& inner_blocks);
 

@@ -47,8 +47,8 @@ class StoutSmearing {
   }
 
  private:
-  /// Both staples of a plane for both of its links. The upper ones share the product of the links that do
-  /// not begin in x.
+  /// Adds both staples of a plane for both of its links. The upper ones share the product of the links that
+  /// do not begin in x.
   TRELLIS_SITE_FN void add_plane(Position x, int mu, int nu, ColorMatrix<Real>& C_mu,
                                  ColorMatrix<Real>& C_nu) const {
     const auto corner = mul_dagger(U_.link(U_.step(x, nu, 1), mu), U_.link(U_.step(x, mu, 1), nu));

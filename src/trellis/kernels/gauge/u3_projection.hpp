@@ -1,7 +1,7 @@
 #pragma once
-/// Links projected to U(3), and the derivative of the projection (algebra/u3_projection.hpp). Eigenvalues of
-/// a link take about 18 rotations of 180 flop; with them a projection is 5 products of matrices, a
-/// derivative 8.
+/// Links are projected to U(3) here, and the projection has a derivative (algebra/u3_projection.hpp).
+/// Eigenvalues of a link take about 18 rotations of 180 flop; with them a projection is 5 products of
+/// matrices, a derivative 8.
 #include <array>
 
 #include "trellis/algebra/u3_projection.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-/// The two steps that Wilson loops are built of. Fields of four matrices a site are used slot by slot.
+/// Wilson loops are built of these two steps. Fields of four matrices a site are used slot by slot.
 ///
 ///   transport   out[o](x) = A[a](x) B[b](x + mu)              198 flop and 3 matrices a slot
 ///   trace       sum_x Re tr(A[a](x) B[b](x)^dagger) / 3        36 flop and 2 matrices a slot

@@ -1,6 +1,6 @@
 #pragma once
-/// Couplings of +1 and -1, one byte a site: bit `leg` of a byte is set where the bond of that leg (2 mu for
-/// x+mu, 2 mu + 1 for x-mu) has the coupling -1.
+/// Couplings of +1 and -1 take one byte a site: bit `leg` of a byte is set where the bond of that leg (2 mu
+/// for x+mu, 2 mu + 1 for x-mu) has the coupling -1.
 #include "trellis/algebra/lanes.hpp"
 
 namespace trellis {
@@ -16,7 +16,7 @@ struct SignBits {
 
 #if !defined(__CUDACC__)
 namespace detail {
-/// [bit][number of four bits]: -1 where the bit is set, else 1.
+/// It has [bit][number of four bits]: -1 where the bit is set, else 1.
 alignas(64) inline constexpr float sign_of_bit[4][16] = {
     {1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1},
     {1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1},

@@ -1,5 +1,6 @@
 #pragma once
-/// Exchanges the spins of slots in some samples: the accepted steps of parallel tempering.
+/// The kernel exchanges the spins of slots in some samples: these are the accepted steps of parallel
+/// tempering.
 #include "trellis/kernels/glass/spin_neighbourhood.hpp"
 
 namespace trellis {
@@ -10,7 +11,7 @@ struct SpinExchangeCall {
   int samples = 1;                  ///< extent of the sub-lattice in the fourth direction
   const int32_t* pairs = nullptr;   ///< [pair][2]: slots
   int count = 0;                    ///< of pairs
-  /// 1 where the spins of a pair are exchanged, else 0: [pair][sample][lane].
+  /// It is 1 where the spins of a pair are exchanged, else 0: [pair][sample][lane].
   const double* is_exchanged = nullptr;
 };
 

@@ -10,8 +10,8 @@ namespace trellis {
 
 inline constexpr int bond_legs = 6;  ///< 2 mu: to x+mu, 2 mu + 1: to x-mu
 
-/// The sites of one parity with all that lies around them. Spins have a slot for each set of them; couplings
-/// belong to all slots.
+/// It has the sites of one parity with all that lies around them. Spins have a slot for each set of them;
+/// couplings belong to all slots.
 struct SpinCall {
   RawField spins;                                        ///< of this parity
   RawField others;                                       ///< of the other one
@@ -20,14 +20,15 @@ struct SpinCall {
   const uint8_t* signs = nullptr;               ///< [block][lane], in place of couplings (sign_bits.hpp)
   const int32_t* table = nullptr;               ///< [block][8] (lattice/site_layout.hpp); -1: no bond
   const int32_t* permutations[bond_legs] = {};  ///< null where lanes do not move
-  /// [leg][block][lane]: place << 1 | is_ghost (lattice/site_halo.hpp), `places_of_leg` apart.
+  /// It has [leg][block][lane]: place << 1 | is_ghost (lattice/site_halo.hpp), with legs `places_of_leg`
+  /// apart.
   const int32_t* places = nullptr;
   size_t places_of_leg = 0;
   int slots = 1;
 };
 
-/// has_ghosts: neighbours are read site by site, for blocks with some on other ranks.
-/// has_one_slot: there is one set of spins, and where a site lies is known without a number from memory.
+/// With has_ghosts neighbours are read site by site, for blocks with some on other ranks.
+/// With has_one_slot there is one set of spins, and where a site lies is known without a number from memory.
 template <class Layout, class Storage, bool has_signs, bool has_ghosts, bool has_one_slot = false>
 class SpinNeighbourhood {
  public:
@@ -49,8 +50,9 @@ class SpinNeighbourhood {
   TRELLIS_SITE_FN int slots() const { return call_.slots; }
   TRELLIS_SITE_FN const Array& spins() const { return spins_; }
 
-  /// What the slots of a block have in common. is_plain: it has all six bonds, no neighbour lies across an
-  /// edge of the sub-lattice, and none on another rank; most blocks do, and need no test for each bond.
+  /// It has what the slots of a block have in common. A block that is_plain has all six bonds, no neighbour
+  /// lies across an edge of the sub-lattice, and none on another rank; most blocks do, and need no test for
+  /// each bond.
   template <bool plain>
   struct BondsOf {
     static constexpr bool is_plain = plain;
@@ -60,7 +62,7 @@ class SpinNeighbourhood {
   };
   using Bonds = BondsOf<false>;
 
-  /// f(bonds), with BondsOf<true> where that is right.
+  /// Calls f(bonds), with BondsOf<true> where that is right.
   template <class F>
   TRELLIS_SITE_FN void with_bonds(int block, const F& f) const {
     if constexpr (!has_ghosts) {
@@ -73,19 +75,19 @@ class SpinNeighbourhood {
   }
   TRELLIS_SITE_FN Bonds bonds(int block) const { return make_bonds<false>(block); }
 
-  /// Is false in a direction with an extent of 1.
+  /// Tells whether a bond exists, which it does not in a direction with an extent of 1.
   template <bool plain>
   TRELLIS_SITE_FN static bool has_bond(const BondsOf<plain>& b, int leg) {
     return plain || b.entries[leg] >= 0;
   }
 
-  /// @pre has_bond
+  /// Reads the neighbour's spin. @pre has_bond
   template <int leg, bool plain>
   TRELLIS_SITE_FN void neighbour(const BondsOf<plain>& b, int slot, Real (&S)[3]) const {
     read<leg, 0, has_one_slot>(others_, spins_around_, b, slot, S);
   }
 
-  /// h = sum of J S' over the bonds.
+  /// Computes h = sum of J S' over the bonds.
   template <bool plain>
   TRELLIS_SITE_FN void local_field(const BondsOf<plain>& b, int slot, Real (&h)[3]) const {
     unroll<3>([&](auto i) TRELLIS_INLINE_LAMBDA { h[i] = Real(0); });
@@ -128,7 +130,7 @@ class SpinNeighbourhood {
     return b;
   }
 
-  /// Component k of a site. is_single: of an array with one slot.
+  /// Returns component k of a site; is_single tells of an array with one slot.
   template <bool is_single>
   TRELLIS_SITE_FN static Real component(const Array& array, int block, int slot, int k) {
     if constexpr (is_single && !Array::is_gpu)
@@ -137,7 +139,7 @@ class SpinNeighbourhood {
       return array.component(block, slot, k, Real(1));
   }
 
-  /// r = components first.. of the neighbour, in `array` or, site by site, in what lies around.
+  /// Reads r = components first.. of the neighbour, in `array` or, site by site, in what lies around.
   template <int leg, int first, bool is_single, bool plain, int N>
   TRELLIS_SITE_FN void read(const Array& array, const Around& around, const BondsOf<plain>& b, int slot,
                             Real (&r)[N]) const {
@@ -164,7 +166,7 @@ class SpinNeighbourhood {
   Around spins_around_, couplings_around_;
 };
 
-/// if_zero in lanes where `test` is 0, else `otherwise`.
+/// Returns if_zero in lanes where `test` is 0, else `otherwise`.
 TRELLIS_SITE_FN float where_zero(float test, float if_zero, float otherwise) {
   return test == 0 ? if_zero : otherwise;
 }

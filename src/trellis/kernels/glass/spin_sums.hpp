@@ -1,5 +1,5 @@
 #pragma once
-/// What is summed over the sites of each sample: energies, what the bonds say of equilibrium, overlaps and
+/// These are summed over the sites of each sample: energies, what the bonds say of equilibrium, overlaps and
 /// magnetisations with phases, chiralities (doc/glass.md). Terms are formed in double.
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/kernels/glass/spin_neighbourhood.hpp"
@@ -19,8 +19,8 @@ struct SpinSumsCall {
 
 /// Sums are of these kinds.
 enum class SpinSums { energy, bonds, overlap, chirality, magnetisation };
-/// Values at a site, and rows of their sums: values of sums with phases are [1, cos x, sin x, cos y, sin y,
-/// cos z, sin z][value].
+/// Return the numbers of values at a site, and of rows of their sums. Values of sums with phases are [1, cos
+/// x, sin x, cos y, sin y, cos z, sin z][value].
 constexpr int spin_values(SpinSums kind) {
   switch (kind) {
     case SpinSums::energy:
@@ -37,7 +37,7 @@ constexpr int spin_values(SpinSums kind) {
 constexpr bool has_phases(SpinSums kind) { return kind != SpinSums::energy && kind != SpinSums::bonds; }
 constexpr int spin_sum_rows(SpinSums kind) { return spin_values(kind) * (has_phases(kind) ? 7 : 1); }
 
-/// Values of a site of one parity.
+/// It has the values of a site of one parity.
 ///
 /// energy: -sum of J S.S' over the six bonds; of the sites of one parity they are all bonds.
 /// bonds: (S.S')^2 of the first slot and of the second, and the product of both S.S', likewise.
@@ -162,7 +162,7 @@ class SpinTerms {
 };
 
 struct SiteRange;
-/// sums[(sample_lane * items + item) * rows + row] += the sums over the listed blocks of one parity.
+/// Adds the sums over the listed blocks of one parity to sums[(sample_lane * items + item) * rows + row].
 template <class Layout, class Storage>
 void launch_spin_sums(SpinSums kind, const SpinSumsCall& call, bool has_ghosts, const SiteRange& blocks,
                       ExactSum* sums);

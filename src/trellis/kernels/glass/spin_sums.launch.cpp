@@ -8,7 +8,7 @@
 namespace trellis {
 
 namespace {
-/// All items of a launch on a GPU.
+/// It does all items of a launch on a GPU.
 template <class Terms>
 struct TermsOfItems {
   Terms of_site;
@@ -17,7 +17,7 @@ struct TermsOfItems {
   }
 };
 
-/// All items of a block, whose terms go to the sums of the samples that its lanes belong to.
+/// It does all items of a block, whose terms go to the sums of the samples that its lanes belong to.
 template <class Terms>
 struct PushedTerms {
   const Terms& of_block;

@@ -1,17 +1,17 @@
 #pragma once
-/// New spins of the sites of one parity: over-relaxation and heat bath (doc/glass.md). Sites of one parity do
-/// not see each other, so that the order of sites does not matter.
+/// Over-relaxation and heat bath give new spins to the sites of one parity (doc/glass.md). Sites of one
+/// parity do not see each other, so that the order of sites does not matter.
 #include "trellis/algebra/random.hpp"
 #include "trellis/kernels/glass/spin_neighbourhood.hpp"
 
 namespace trellis {
 
-/// Flops and bytes a spin of one slot in single precision, where each number is read once and written once:
-/// own spin 12 + 12, neighbours 12, couplings 24, or 1 of signs.
+/// These are flops and bytes a spin of one slot in single precision, where each number is read once and
+/// written once: own spin 12 + 12, neighbours 12, couplings 24, or 1 of signs.
 inline constexpr double over_relaxation_flops = 55;
 inline constexpr double over_relaxation_bytes = 60, over_relaxation_bytes_of_signs = 37;
 
-/// S -> 2 (S . h) h / h^2 - S. The energy stays; S stays where h is 0.
+/// It reflects S -> 2 (S . h) h / h^2 - S. The energy stays; S stays where h is 0.
 template <class Neighbourhood>
 class OverRelaxation {
  public:
@@ -52,7 +52,8 @@ struct SpinHeatBathCall {
   uint32_t sweep = 0;
 };
 
-/// A spin with the density exp(k S . axis), |axis| = 1; u: two uniform numbers. R is a real in double.
+/// Draws a spin with the density exp(k S . axis), |axis| = 1; u are two uniform numbers. R is a real in
+/// double.
 template <class R>
 TRELLIS_SITE_FN void draw_spin(const R& k, const R (&axis)[3], const std::array<R, 2>& u, R (&S)[3]) {
   const R one(1.0), two(2.0), r = u[0], rest = one - r;
@@ -119,7 +120,7 @@ class SpinHeatBath {
 };
 
 struct SiteRange;
-/// has_ghosts: for blocks with neighbours on other ranks.
+/// With has_ghosts they serve blocks with neighbours on other ranks.
 template <class Layout, class Storage>
 void launch_over_relaxation(const SpinCall& call, bool has_ghosts, const SiteRange& blocks_of_one_parity);
 template <class Layout, class Storage>

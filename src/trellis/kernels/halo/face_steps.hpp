@@ -1,5 +1,5 @@
 #pragma once
-/// The two steps of a face of a halo as kernels: launches take what has an operator().
+/// The two steps of a face of a halo are kernels here: launches take what has an operator().
 #include "trellis/base/annotations.hpp"
 
 namespace trellis {

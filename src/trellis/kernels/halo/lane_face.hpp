@@ -1,5 +1,5 @@
 #pragma once
-/// Faces of blocks, for ghosts in the lanes' own form (full spinors and the half spinors of the Wilson hop).
+/// Faces of blocks serve ghosts in the lanes' own form (full spinors and the half spinors of the Wilson hop).
 /// Where lanes split the direction too, a block's lanes are partly for the block across the inner edge of
 /// this rank and partly for the other rank: the ghost block gets the first ones at once, the others go into
 /// the message, and the receiver adds them to its own.
@@ -19,7 +19,7 @@ struct LaneFaceCall {
   int slots = 1;
 };
 
-/// Of the objects that a GhostView (an ObjectView) holds.
+/// It is a face of the objects that a GhostView (an ObjectView) holds.
 template <class Layout, class GhostView>
 class LaneFace {
  public:

@@ -1,7 +1,7 @@
 #pragma once
-/// Copies of listed sites of fields with any number of reals: into messages, out of messages into ghosts, and
-/// from sites to ghosts of the same rank. Stored numbers move as they are, with their scales in 16-bit fixed
-/// point.
+/// The kernels copy listed sites of fields with any number of reals: into messages, out of messages into
+/// ghosts, and from sites to ghosts of the same rank. Stored numbers move as they are, with their scales in
+/// 16-bit fixed point.
 #include "trellis/view/site_elements.hpp"
 
 namespace trellis {
@@ -56,7 +56,7 @@ class SiteHaloCopy {
     if constexpr (Elements::is_half)
       *ghosts_.scale(to.block, to.lane, call_.first_ghost_slot + slot) = scales_[record(index, slot)];
   }
-  /// A ghost whose site lies on this rank.
+  /// Copies to a ghost whose site lies on this rank.
   TRELLIS_SITE_FN void copy(int index, int slot) const {
     const Place from(call_.from[index]), to(call_.to[index]);
     const Elements& field = sites_[from.array];

@@ -1,7 +1,7 @@
 #pragma once
-/// Ghosts of hops of colour vectors over any distance (lattice/hop_stencil.hpp): for forward legs psi(y), for
-/// backward legs V_mu(y)^dagger psi(y), formed by the sender in the form in which the hop takes them. Lanes
-/// that stay on this rank go to the ghost blocks at once, the others into the message.
+/// Hops of colour vectors over any distance have ghosts (lattice/hop_stencil.hpp): they are for forward legs
+/// psi(y), for backward legs V_mu(y)^dagger psi(y), formed by the sender in the form in which the hop takes
+/// them. Lanes that stay on this rank go to the ghost blocks at once, the others into the message.
 #include "trellis/kernels/dirac/staggered_leg.hpp"
 
 namespace trellis {

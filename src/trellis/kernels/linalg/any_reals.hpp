@@ -1,7 +1,7 @@
 #pragma once
-/// The linear algebra of fields with any number of reals a site (linear_algebra.hpp has those of spinors and
-/// colour vectors). Sites with an even number of reals hold complex numbers, those with an odd number real
-/// ones. Components are taken in pairs, so that no site has to fit into registers.
+/// This file has the linear algebra of fields with any number of reals a site (linear_algebra.hpp has that of
+/// spinors and colour vectors). Sites with an even number of reals hold complex numbers, those with an odd
+/// number real ones. Components are taken in pairs, so that no site has to fit into registers.
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 #include "trellis/view/site_elements.hpp"
 
@@ -14,8 +14,8 @@ struct AnyReals {
   using Scalar = typename Elements::Scalar;
   using Term = LaneReal<double, Layout::lanes>;
 
-  /// out = a x + b y; a and b point to the (re, im) of this slot. Outputs may be inputs: pair i is stored
-  /// after it is read, and in fixed point the scale is found in a pass before.
+  /// Computes out = a x + b y; a and b point to the (re, im) of this slot. Outputs may be inputs: pair i is
+  /// stored after it is read, and in fixed point the scale is found in a pass before.
   template <bool is_complex>
   TRELLIS_SITE_FN static void combine(const Elements& out, const Elements& x, const Elements& y, bool has_y,
                                       const double* a, const double* b, int block, int slot) {
@@ -45,7 +45,7 @@ struct AnyReals {
     store_all(out, block, slot, value);
   }
 
-  /// |x|^2 at a site, of what is stored: in double, in the order of the components.
+  /// Returns |x|^2 at a site, of what is stored: in double, in the order of the components.
   TRELLIS_SITE_FN static Term norm_term(const Elements& x, int block, int slot) {
     Term sum(0.0);
     for (int i = 0; i < x.reals(); i += 2) {
@@ -61,7 +61,7 @@ struct AnyReals {
     return unit * unit * sum;
   }
 
-  /// conj(x) . y at a site, of what is stored; of an odd number of reals x . y and 0.
+  /// Computes conj(x) . y at a site, of what is stored; of an odd number of reals it gives x . y and 0.
   TRELLIS_SITE_FN static void dot_term(const Elements& x, const Elements& y, int block, int slot, Term& re,
                                        Term& im) {
     re = im = Term(0.0);
@@ -83,7 +83,7 @@ struct AnyReals {
     }
   }
 
-  /// x += alpha p, then p = r + beta p
+  /// Computes x += alpha p, then p = r + beta p.
   TRELLIS_SITE_FN static void update(const Elements& x, const Elements& r, const Elements& p, Scalar alpha,
                                      Scalar beta, int block, int slot) {
     const Real x_unit = x.unit(block, slot), r_unit = r.unit(block, slot), p_unit = p.unit(block, slot);

@@ -1,6 +1,6 @@
 #pragma once
-/// The linear algebra kernels as functors: AtSite of one right-hand side, whose coefficients travel by value,
-/// and AllSlots of any of them, on the host alone, where the coefficients are read where they lie.
+/// The linear algebra kernels are functors here: AtSite of one right-hand side, whose coefficients travel by
+/// value, and AllSlots of any of them, on the host alone, where the coefficients are read where they lie.
 #include <array>
 
 #include "trellis/kernels/linalg/any_reals.hpp"
@@ -95,7 +95,7 @@ class UpdateAllSlots {
   using Kernel = LinearAlgebra<Layout, Storage, N>;
   explicit UpdateAllSlots(const UpdateCall& call)
       : x_{call.x}, r_{call.r}, p_{call.p}, alpha_{call.alpha}, beta_{call.beta} {}
-  /// Inlined: as a call for each block it took an eighth longer in cache.
+  /// It is inlined: as a call for each block it took an eighth longer in cache.
   [[gnu::always_inline]] void operator()(int block, int slot) const {
     using Scalar = typename Kernel::Scalar;
     Kernel::update(x_, r_, p_, Scalar(alpha_[slot]), Scalar(beta_[slot]), block, slot);

@@ -1,13 +1,13 @@
 #pragma once
-/// Conversion of fields of any number of reals between storages of one layout, all right-hand sides in one
+/// Fields of any number of reals are converted between storages of one layout, all right-hand sides in one
 /// pass. What is read is rounded to the new storage as SiteStorage::set() does it: in fixed point the largest
-/// number of a site becomes its scale. Traffic: 2 fields.
+/// number of a site becomes its scale. The traffic is 2 fields.
 #include "trellis/base/precision.hpp"
 #include "trellis/view/site_elements.hpp"
 
 namespace trellis {
 
-/// out = in, at sites in the same order.
+/// The call is out = in, at sites in the same order.
 struct ConvertCall {
   RawField out, in;
   Precision from = Precision::double_precision;
@@ -62,7 +62,7 @@ class ConvertAnyAtSite {
 };
 
 struct SiteRange;
-/// To the storage `To`. @pre the two fields do not overlap
+/// Converts to the storage `To`. @pre the two fields do not overlap
 template <class Layout, class To>
 void launch_convert(const ConvertCall& call, const SiteRange& sites);
 

@@ -1,13 +1,14 @@
 #pragma once
-/// Fused linear algebra of fermion fields, per right-hand side (slot) with its own coefficients. N reals per
-/// site: 24 (spinors) or 6 (staggered). Terms of sums are formed in double, one per site in a fixed order.
+/// Linear algebra of fermion fields is fused, and each right-hand side (slot) has its own coefficients. A
+/// site has N reals: 24 (spinors) or 6 (staggered). Terms of sums are formed in double, one per site in a
+/// fixed order.
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/view/raw_stencil.hpp"
 
 namespace trellis {
 
-/// out = a x + b y, coefficients [slot][re, im]; optionally sums[slot] += |out|^2.
-/// Traffic: 3 fields (2 when b is zero everywhere, as y is then not read).
+/// The call is out = a x + b y, coefficients [slot][re, im]; optionally sums[slot] += |out|^2. The traffic is
+/// 3 fields (2 when b is zero everywhere, as y is then not read).
 struct CombineCall {
   RawField out, x, y;
   const double *a = nullptr, *b = nullptr;
@@ -16,14 +17,15 @@ struct CombineCall {
   int reals = 24, slots = 1;
 };
 
-/// sums[slot] += conj(x) . y: real and imaginary parts; or |x|^2 alone when y is null. Traffic: 2 fields (1).
+/// The call is sums[slot] += conj(x) . y, real and imaginary parts, or |x|^2 alone when y is null. The
+/// traffic is 2 fields (1).
 struct DotCall {
   RawField x, y;
   ExactSum *re = nullptr, *im = nullptr;
   int reals = 24, slots = 1;
 };
 
-/// x += alpha p, then p = r + beta p, in one pass. Traffic: 5 fields.
+/// The call is x += alpha p, then p = r + beta p, in one pass. The traffic is 5 fields.
 struct UpdateCall {
   RawField x, r, p;
   const double *alpha = nullptr, *beta = nullptr;  ///< real, [slot]
@@ -37,8 +39,9 @@ struct LinearAlgebra {
   using Scalar = typename StorageTraits<Storage>::compute;
   using Term = LaneReal<double, Layout::lanes>;
 
-  /// |x|^2 at a site, of the numbers that are stored there. In order; in double, but 16-bit numbers in groups
-  /// whose squares are added in float: their conversion to double takes twice as long as to read them.
+  /// Returns |x|^2 at a site, of the numbers that are stored there. It adds in order and in double, but
+  /// 16-bit numbers in groups whose squares are added in float: their conversion to double takes twice as
+  /// long as to read them.
   TRELLIS_SITE_FN static Term norm_term(const Array& x, int block, int slot) {
     Real r[N];
     if constexpr (Array::rounds) {
@@ -58,7 +61,7 @@ struct LinearAlgebra {
       return norm_term(r);
     }
   }
-  /// The same of numbers that are not rounded when they are stored.
+  /// Returns the same of numbers that are not rounded when they are stored.
   TRELLIS_SITE_FN static Term norm_term(const Real (&r)[N]) {
     const Term first = convert_real<double>(r[0]);
     Term sum = first * first;
@@ -68,7 +71,7 @@ struct LinearAlgebra {
     });
     return sum;
   }
-  /// conj(x) . y at a site, of what is stored; 16-bit numbers in groups, as in norm_term().
+  /// Computes conj(x) . y at a site, of what is stored, 16-bit numbers in groups, as in norm_term().
   TRELLIS_SITE_FN static void dot_term(const Array& x, const Array& y, int block, int slot, Term& re,
                                        Term& im) {
     Real u[N], v[N];
@@ -136,13 +139,13 @@ struct LinearAlgebra {
 
  private:
   static constexpr int group = 6;  // divides N
-  /// Reals of a site that are loaded, computed and stored before the next. CPUs take four of a spinor: their
-  /// registers do not hold two whole ones (an update is 1.1 to 1.5 times faster), and with two at a time
-  /// streams from far are slower. All are taken where 16 bits are converted, and on GPUs, which load several
-  /// at once.
+  /// So many reals of a site are loaded, computed and stored before the next. CPUs take four of a spinor:
+  /// their registers do not hold two whole ones (an update is 1.1 to 1.5 times faster), and with two at a
+  /// time streams from far are slower. All are taken where 16 bits are converted, and on GPUs, which load
+  /// several at once.
   static constexpr int part = Array::rounds || Array::is_gpu || N < 8 ? N : 4;
 
-  /// re, im += conj(x) y
+  /// Adds conj(x) y to re, im.
   template <class T>
   TRELLIS_SITE_FN static void add_conj_product(const T& xr, const T& xi, const T& yr, const T& yi, T& re,
                                                T& im) {
@@ -163,7 +166,7 @@ struct LinearAlgebra {
       unroll<part>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = re * r[i]; });
     }
   }
-  /// r += b s
+  /// Adds b s to r.
   template <bool is_complex>
   TRELLIS_SITE_FN static void add_product(Real (&r)[part], const double* b, const Real (&s)[part]) {
     const Real re = Scalar(b[0]), im = Scalar(b[1]);

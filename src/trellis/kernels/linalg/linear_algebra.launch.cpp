@@ -8,7 +8,7 @@
 namespace trellis {
 
 namespace {
-/// All slots in one pass: CPUs read the coefficients where they are, to GPUs they travel by value.
+/// Runs all slots in one pass: CPUs read the coefficients where they are, to GPUs they travel by value.
 template <class Layout, class AtSite>
 void combine(const CombineCall& call, const SiteRange& sites) {
   if constexpr (launch::is_on_gpu<Layout>) {

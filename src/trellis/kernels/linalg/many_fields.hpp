@@ -1,7 +1,7 @@
 #pragma once
-/// Products and updates of many fields in one pass, for orthogonalisation. A column w_c and a field x_j have
-/// `slices` slots each (1, or the fifth dimension), with a stride of their own between sites: they may be
-/// right-hand sides of larger fields.
+/// Products and updates of many fields take one pass, for orthogonalisation. A column w_c and a field x_j
+/// have `slices` slots each (1, or the fifth dimension), with a stride of their own between sites: they may
+/// be right-hand sides of larger fields.
 ///
 ///   dots:      sums[c][j] += conj(x_j) . w_c        Traffic: each field and column once.
 ///   subtract:  w_c -= sum_j a[c][j] x_j             Traffic: the same, and each column is written once.
@@ -34,7 +34,7 @@ struct ManyFields {
   using Scalar = typename Plain::Scalar;
   using Term = typename Plain::Term;
   static constexpr bool is_built = true;
-  /// What subtract() leaves for the norm.
+  /// It is what subtract() leaves for the norm.
   struct Left {
     Real r[N];
   };
@@ -57,7 +57,7 @@ struct ManyFields {
     }
     w.store(block, slot, r);
   }
-  /// |w|^2 at a site behind subtract().
+  /// Returns |w|^2 at a site behind subtract().
   TRELLIS_SITE_FN static Term norm_term(const Array& w, int block, int slot, const Left& left) {
     if constexpr (Array::rounds)
       return Plain::norm_term(w, block, slot);
@@ -66,8 +66,8 @@ struct ManyFields {
   }
 };
 
-/// N = 0: any even number of reals, pair by pair. Not in fixed point, whose scale needs all of a site at
-/// once.
+/// N = 0 takes any even number of reals, pair by pair, but not in fixed point, whose scale needs all of a
+/// site at once.
 template <class Layout, class Storage>
 struct ManyFields<Layout, Storage, 0> {
   using Plain = AnyReals<Layout, Storage>;
@@ -97,12 +97,13 @@ struct ManyFields<Layout, Storage, 0> {
   }
 };
 
-/// conj(x_j) . w of a few fields and one slot of one column, for devices: the fields travel by value.
+/// It forms conj(x_j) . w of a few fields and one slot of one column, for devices: the fields travel by
+/// value.
 template <class Layout, class Storage, int N, int J>
 class DotsAtSite {
  public:
   using Kernel = ManyFields<Layout, Storage, N>;
-  /// Fields first_field .. of a column. @pre call.fields lies on the host
+  /// Takes the fields from first_field on of a column. @pre call.fields lies on the host
   DotsAtSite(const ManyFieldsCall& call, int column, int first_field, int slot)
       : w_{Kernel::array(call.columns[column], call.reals)}, slot_{slot} {
     for (; count_ < J && first_field + count_ < call.count; ++count_)
@@ -120,7 +121,7 @@ class DotsAtSite {
   int count_ = 0, slot_;
 };
 
-/// The update of one slot of one column, for devices.
+/// It does the update of one slot of one column, for devices.
 template <class Layout, class Storage, int N>
 class SubtractAtSite {
  public:

@@ -13,10 +13,11 @@
 namespace trellis {
 
 namespace {
-/// Products of a pass: each has two buffers of terms of 4 KiB, which should stay in a core's second cache.
+/// A pass has at most so many products: each has two buffers of terms of 4 KiB, which should stay in a core's
+/// second cache.
 constexpr int most_products = 48;
 
-/// The arrays of some fields.
+/// It has the arrays of some fields.
 template <class Kernel>
 struct Arrays {
   Arrays(const RawField* fields, int count, int reals) {
@@ -25,7 +26,7 @@ struct Arrays {
   typename Kernel::Array array[ManyFieldsCall::largest_count];
 };
 
-/// Some columns with some fields: sums[(column * stride + field) * 2]
+/// Adds the products of some columns with some fields to sums[(column * stride + field) * 2].
 template <class Kernel>
 void push_dots(const RawField* columns, int width, const RawField* fields, int count,
                const ManyFieldsCall& all, const SiteRange& sites, ExactSum* sums) {
@@ -52,7 +53,7 @@ void push_dots(const RawField* columns, int width, const RawField* fields, int c
     for (int k = 0; k < 2 * count; ++k) sums[2 * c * all.count + k].merge(found[size_t(2 * c * count + k)]);
 }
 
-/// All columns and fields in few passes: each product has buffers of its own.
+/// Takes all columns and fields in few passes: each product has buffers of its own.
 template <class Kernel>
 void dots_on_cpu(const ManyFieldsCall& call, const SiteRange& sites) {
   constexpr int most = ManyFieldsCall::largest_count;

@@ -1,10 +1,10 @@
 #pragma once
-/// The updates of many shifts of a multi-shift solver in one pass, for one to four iterations at a time.
+/// The updates of many shifts of a multi-shift solver take one pass, for one to four iterations at a time.
 ///
 ///   t = 1..T, every shift k:   x_k += a_kt p_k,   p_k = r_t + b_kt p_k
 ///
-/// T iterations at a time read and write x_k and p_k once instead of T times. Traffic per shift: 4 fields,
-/// and T for all shifts together; 4 T flop per real.
+/// T iterations at a time read and write x_k and p_k once instead of T times. The traffic per shift is 4
+/// fields, and T for all shifts together; a real takes 4 T flop.
 #include "trellis/view/raw_stencil.hpp"
 
 namespace trellis {
@@ -57,14 +57,14 @@ struct MultiShiftUpdate {
   }
 };
 
-/// A few shifts of one right-hand side, for devices: fields and coefficients travel by value.
+/// It updates a few shifts of one right-hand side, for devices: fields and coefficients travel by value.
 template <class Layout, class Storage, int N, int T>
 class MultiShiftAtSite {
  public:
   using Update = MultiShiftUpdate<Layout, Storage, N, T>;
   static constexpr int largest_batch = 16;
-  /// Shifts first_shift .. of iterations first_time .. first_time + T - 1. @pre call.x and so on lie on the
-  /// host
+  /// Takes shifts first_shift .. of iterations first_time .. first_time + T - 1. @pre call.x and so on lie on
+  /// the host
   MultiShiftAtSite(const MultiShiftUpdateCall& call, int first_shift, int first_time, int slot)
       : slot_{slot} {
     for (int t = 0; t < T; ++t) residuals_[t] = typename Update::Array(call.residuals[first_time + t]);

@@ -9,7 +9,7 @@
 namespace trellis {
 
 namespace {
-/// All shifts of all right-hand sides at a time: the coefficients are read where they are.
+/// It takes all shifts of all right-hand sides at a time: the coefficients are read where they are.
 template <class Layout, class Storage, int N, int T>
 void run_on_cpu(const MultiShiftUpdateCall& call, const SiteRange& sites) {
   launch::for_each_site(sites, call.slots, [&](int block, int slot) {
@@ -31,7 +31,7 @@ void run(const MultiShiftUpdateCall& call, const SiteRange& sites) {
   if (call.count < 1 || call.count > MultiShiftUpdateCall::largest_count)
     throw BadArgument(message("multi-shift update of ", call.count, " iterations: 1 to 4"));
   if constexpr (launch::is_on_gpu<Layout>) {
-    // Two iterations at a time: more do not fit the registers. The arithmetic of each is the same.
+    // Two iterations go at a time: more do not fit the registers. The arithmetic of each is the same.
     int time = 0;
     for (; time + 1 < call.count; time += 2) run_on_gpu<Layout, Storage, N, 2>(call, time, sites);
     if (time < call.count) run_on_gpu<Layout, Storage, N, 1>(call, time, sites);

@@ -1,6 +1,6 @@
 #pragma once
-/// Kernels of one column each as one kernel of many, for GPUs: with their fields and coefficients they travel
-/// side by side, so that a launch takes many columns.
+/// Kernels of one column each become one kernel of many, for GPUs: with their fields and coefficients they
+/// travel side by side, so that a launch takes many columns.
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -12,11 +12,11 @@ namespace trellis {
 template <class AtSite>
 class OfColumns {
  public:
-  /// Columns of a launch: what travels with it stays below the 32764 bytes that a GPU takes.
+  /// A launch has at most so many columns: what travels with it stays below the 32764 bytes that a GPU takes.
   static constexpr int most = std::clamp(32000 / int(sizeof(AtSite)), 1, 12);
 
-  /// make(column) for the columns from `first` on. @pre first < columns; kernels behind the last column are
-  /// copies of it, which the launch does not call
+  /// Calls make(column) for the columns from `first` on. @pre first < columns; kernels behind the last column
+  /// are copies of it, which the launch does not call
   template <class Make>
   OfColumns(int first, int columns, const Make& make)
       : OfColumns(first, columns, make, std::make_index_sequence<size_t(most)>()) {}
@@ -30,7 +30,8 @@ class OfColumns {
   AtSite at_[most];
 };
 
-/// launch(kernel, first, count) with AtSite kernels of `count` columns from `first` on, for all columns.
+/// Calls launch(kernel, first, count) with AtSite kernels of `count` columns from `first` on, for all
+/// columns.
 template <class AtSite, class Make, class Launch>
 void for_each_launch_of_columns(int columns, const Make& make, const Launch& launch) {
   constexpr int most = OfColumns<AtSite>::most;

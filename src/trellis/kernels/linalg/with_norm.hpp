@@ -1,5 +1,5 @@
 #pragma once
-/// Kernels that write a field, as kernels that add up its |out|^2 in the same pass.
+/// Kernels that write a field become kernels that add up its |out|^2 in the same pass.
 #include <array>
 
 #include "trellis/base/annotations.hpp"

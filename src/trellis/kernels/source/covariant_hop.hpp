@@ -1,12 +1,12 @@
 #pragma once
-/// Gauge-covariant nearest-neighbour sums without spin structure, and the faces that they need:
+/// This file has gauge-covariant nearest-neighbour sums without spin structure, and the faces that they need:
 ///
 ///   out(x) = diagonal psi(x) + coefficient sum_{k < directions} [ U_k(x) psi(x+k) + U_k(x-k)^dagger psi(x-k)
 ///   ]
 ///
-/// For directions = 3 a step of Gaussian smearing. No boundary phases. With n directions a site reads 2 n
-/// links and psi of both parities; per right-hand side it takes 2 n matrix-spinor products, 2 n - 1 sums and
-/// the combination, 528 n + 24 (2 n - 1) + 72 flop.
+/// For directions = 3 it is a step of Gaussian smearing. There are no boundary phases. With n directions a
+/// site reads 2 n links and psi of both parities; per right-hand side it takes 2 n matrix-spinor products, 2
+/// n - 1 sums and the combination, 528 n + 24 (2 n - 1) + 72 flop.
 #include "trellis/kernels/halo/lane_face.hpp"
 #include "trellis/view/raw_stencil.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
-/// The two hops of colour vectors along one direction, without boundary phases:
+/// The kernel does the two hops of colour vectors along one direction, without boundary phases:
 ///
 ///   out(x) = a x(x) + b [ U_mu(x) psi(x+mu) + U_mu(x-mu)^dagger psi(x-mu) ]
 ///
-/// Twice of it makes a hop over two sites (measure/two_hop_smearing.hpp). A site reads two links and two
+/// Done twice it makes a hop over two sites (measure/two_hop_smearing.hpp). A site reads two links and two
 /// colour vectors; it takes two products of 66 flop, two sums of 6 and the combination, 162 flop.
 #include "trellis/kernels/dirac/staggered_leg.hpp"
 #include "trellis/view/hop_view.hpp"
@@ -43,7 +43,7 @@ class DirectionHop {
         has_x_{call.has_x},
         mu_{call.direction} {}
 
-  /// The sum begins with zero, as that of a hop in all directions: a zero has the same sign.
+  /// Computes a site. The sum begins with zero, as that of a hop in all directions: a zero has the same sign.
   TRELLIS_SITE_FN void operator()(int block, int slot) const {
     const Vector forward = forward_leg(block, slot), backward = backward_leg(block, slot);
     Vector result;

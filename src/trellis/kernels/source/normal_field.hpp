@@ -1,6 +1,6 @@
 #pragma once
-/// Fields of complex normal numbers with <|eta|^2> = 1, keyed by the site in the whole lattice, so that no
-/// bit depends on lanes, ranks or the backend (doc/random_numbers.md). A number takes one draw: two
+/// Fields of complex normal numbers have <|eta|^2> = 1 and are keyed by the site in the whole lattice, so
+/// that no bit depends on lanes, ranks or the backend (doc/random_numbers.md). A number takes one draw: two
 /// logarithms and a sine and cosine.
 #include "trellis/algebra/random.hpp"
 #include "trellis/view/site_elements.hpp"

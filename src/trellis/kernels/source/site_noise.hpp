@@ -1,5 +1,5 @@
 #pragma once
-/// Noise of sources and traces: numbers of modulus one that are functions of the seed and the global site
+/// Sources and traces take noise: numbers of modulus one that are functions of the seed and the global site
 /// (doc/random_numbers.md), so that a GPU draws the CPU's.
 #include "trellis/algebra/random.hpp"
 #include "trellis/lattice/coord.hpp"
@@ -19,7 +19,7 @@ struct SiteNoise {
   uint32_t configuration = 0;
   int extents[Nd] = {1, 1, 1, 1};  ///< of the whole lattice
 
-  /// The number of a draw at the site with the global coordinates x.
+  /// Returns the number of a draw at the site with the global coordinates x.
   TRELLIS_SITE_FN Complex<double> operator()(const int* x, uint32_t number) const {
     const uint64_t site =
         uint64_t(x[0]) + uint64_t(extents[0]) *

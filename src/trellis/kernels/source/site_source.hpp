@@ -1,13 +1,14 @@
 #pragma once
-/// Sources that are a number at each site, the same for all columns: column (spin, colour), or colour, is
-/// that number in its own component and zero in the others. And phases of momenta that multiply a field.
+/// These sources are a number at each site, the same for all columns: column (spin, colour), or colour, is
+/// that number in its own component and zero in the others. This file also has phases of momenta that
+/// multiply a field.
 #include "trellis/kernels/contract/momentum_phases.hpp"
 #include "trellis/kernels/source/site_noise.hpp"
 #include "trellis/view/site_array.hpp"
 
 namespace trellis {
 
-/// The sites where a source is not zero, and its value there.
+/// It has the sites where a source is not zero, and its value there.
 struct SourceShape {
   static constexpr int every_time = -1;
   MomentumPhaseTable phases;  ///< of one momentum; the value is exp(+i p.(x - origin))
@@ -30,14 +31,14 @@ struct SourceShape {
   }
 };
 
-/// z = value times entry, in this order on all backends.
+/// Computes z = value times entry, in this order on all backends.
 TRELLIS_SITE_FN void multiply_entry(const Complex<double>& value, double& re, double& im) {
   const Complex<double> z = value * Complex<double>{re, im};
   re = z.re;
   im = z.im;
 }
 
-/// Sets a field of N reals that is zero, on devices.
+/// It sets a field of N reals that is zero, on devices.
 template <class Layout, int N>
 struct SetSource {
   SiteArray<Layout, double, N> out;
@@ -58,8 +59,8 @@ struct SetSource {
   }
 };
 
-/// Independent numbers in all components of a field of N reals, on devices: slot s has the draws N/2 (draw +
-/// s) and on.
+/// It writes independent numbers in all components of a field of N reals, on devices: slot s has the draws
+/// N/2 (draw + s) and on.
 template <class Layout, int N>
 struct SetNoise {
   SiteArray<Layout, double, N> out;
@@ -79,7 +80,7 @@ struct SetNoise {
   }
 };
 
-/// Multiplies a field of N reals with the shape's values, on devices.
+/// It multiplies a field of N reals with the shape's values, on devices.
 template <class Layout, int N>
 struct TimesPhases {
   SiteArray<Layout, double, N> field;
@@ -104,7 +105,7 @@ struct SiteSourceCall {
   SourceShape shape;            ///< with phases in the memory of the field
 };
 
-/// For CudaLayout. @pre launch_set_source: the field is zero
+/// They are built for CudaLayout. @pre launch_set_source: the field is zero
 template <class Layout>
 void launch_set_source(const SiteSourceCall& call);
 /// Sets all components to independent numbers of the shape's noise, from `draw` on.
