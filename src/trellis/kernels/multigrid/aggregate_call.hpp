@@ -1,5 +1,5 @@
 #pragma once
-/// What kernels over the aggregates of multigrid share. Numbers of a coarse site lie in memory with the lanes
+/// Kernels over the aggregates of multigrid share this. Numbers of a coarse site lie in memory with the lanes
 /// of the fine fields beside each other, [group][..][lane], until they go to coarse fields, which have one
 /// lane (coarse_lanes.hpp).
 #include "trellis/algebra/complex.hpp"
@@ -18,8 +18,8 @@ struct AggregateTable {
 inline constexpr int chiralities = 2;
 inline constexpr int half_components = 6;  ///< complex numbers of one chirality of a spinor
 
-/// The layout of coarse fields beside fine ones of a layout: CPUs take the rows of coarse matrices together,
-/// not sites.
+/// It is the layout of coarse fields beside fine ones of a layout: CPUs take the rows of coarse matrices
+/// together, not sites.
 template <class Layout>
 using CoarseLayout = std::conditional_t<std::is_base_of_v<GpuLayout, Layout>, Layout, CpuLayout<1>>;
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Products of fields of columns over aggregates, and columns mixed aggregate by aggregate: what the
-/// prolongator is made orthonormal with, and what makes the coarse operator.
+/// This file has products of fields of columns over aggregates, and columns mixed aggregate by aggregate. The
+/// prolongator is made orthonormal with them, and they make the coarse operator.
 ///
 ///   products: out(X)_ab = sum_{x in X} left_a(x)^dagger right_b(x),   a, b = (chirality, vector)
 ///
@@ -28,11 +28,11 @@ struct AggregateProductsCall {
       nullptr;  ///< [group][chirality, vector of right][chirality, vector of left][re, im][lane]: by columns
 };
 
-/// Sites that are summed at a time, before the next product is: all columns of that many sites stay in a
+/// So many sites are summed at a time, before the next product is: all columns of that many sites stay in a
 /// core's own cache. The order of the sums hangs on it, so it is the same for all layouts.
 inline constexpr int sites_of_products = 16;
 
-/// Term: the numbers that are multiplied and summed.
+/// Term is the type of the numbers that are multiplied and summed.
 template <class Layout, class Storage, class Term>
 class AggregateProducts {
  public:

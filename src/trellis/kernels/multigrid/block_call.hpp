@@ -6,7 +6,7 @@
 
 namespace trellis {
 
-/// Legs between blocks, as kernels see them.
+/// It has the legs between blocks, as kernels see them.
 struct BlockEdgeCall {
   RawStencil inner[2];                   ///< of one block, by parity; its phases are 1 in lanes that leave it
   const int32_t* neighbours = nullptr;   ///< [block][leg]: another block, or ~n for block n of a face
@@ -17,7 +17,7 @@ struct BlockEdgeCall {
   RawField ghosts[2][8];                     ///< by parity of the sites they come from: [face block][vector]
 };
 
-/// One part of a cycle: the legs that arrive from other blocks, then the solve inside.
+/// It is one part of a cycle: the legs that arrive from other blocks, then the solve inside.
 struct BlockSolveCall {
   RawStencil inner[2];  ///< of one block, by parity; its phases are 0 in lanes that leave it
   BlockEdgeCall edge;
@@ -41,7 +41,7 @@ struct BlockSolveCall {
   size_t scratch_bytes = 0;
 };
 
-/// What the blocks at a face send along one leg of their neighbours.
+/// It says what the blocks at a face send along one leg of their neighbours.
 struct BlockFaceCall {
   RawField links, in;  ///< of the parity of the sites that send
   int link_reals = 12;
@@ -59,7 +59,8 @@ struct BlockCopyCall {
   void* outside = nullptr;  ///< reals of the arithmetic, [block][slot][real][lane]
   int outside_lanes = 1;
   const int32_t* origin = nullptr;  ///< [vector][lane]: block * outside_lanes + lane
-  /// Groups of as many vectors as outside blocks, [group][lane], where a block is a lane outside; else null.
+  /// These are groups of as many vectors as outside blocks, [group][lane], where a block is a lane outside;
+  /// else they are null.
   const int32_t *group_vectors = nullptr, *group_places = nullptr;
   int slots = 1;
 };

@@ -69,8 +69,8 @@ class CopyFromBlocks : BlockCopy<Layout, Storage> {
   }
 };
 
-/// As many vectors of blocks as there are lanes, whose sites lie in as many vectors outside: where a block is
-/// one lane outside, and its lanes are as many as those.
+/// It copies as many vectors of blocks as there are lanes; their sites lie in as many vectors outside. A
+/// block is then one lane outside, and its lanes are as many as those.
 template <class Layout, class Storage>
 class CopyGroups {
  public:

@@ -92,11 +92,12 @@ class BlockEdge {
     return h;
   }
 
-  /// The vector at the other side of the edge, which is where the leg leads around the block.
+  /// Returns the vector at the other side of the edge, which is where the leg leads around the block.
   TRELLIS_SITE_FN int other_side(int parity, int vector, int leg) const {
     return stencil_[parity].neighbour(vector, leg).index;
   }
-  /// Senders number the vectors of their own edge, which the opposite leg leaves.
+  /// Returns the index of a ghost. Senders number the vectors of their own edge, which the opposite leg
+  /// leaves.
   TRELLIS_SITE_FN int ghost_index(int there, int from, int leg, int side) const {
     return ~there * edge_vectors_[from][leg ^ 1] + number_in_edge_[from][leg ^ 1][side];
   }
@@ -109,7 +110,7 @@ class BlockEdge {
     stencil_[parity].template move_lanes<Pair>(h.s[1], leg);
     stencil_[parity].move_lanes(h.unit, leg);
   }
-  /// Lanes inside the block have the factor 0 here.
+  /// Applies phase and coefficient of a leg. Lanes inside the block have the factor 0 here.
   TRELLIS_SITE_FN void finish(HalfSpinor<Real>& h, int parity, int block, int leg) const {
     stencil_[parity].apply_real_phase(h, leg);
     if (at_boundary_[8 * size_t(block) + leg]) {
@@ -133,7 +134,7 @@ class BlockEdge {
   int vectors_;
 };
 
-/// What a block sends to the rank behind a face.
+/// It makes what a block sends to the rank behind a face.
 template <class Layout, class Storage, int LinkReals>
 class BlockFace {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-/// The solve inside a block of the Schwarz method, r being the residual of the whole lattice there:
+/// The solve inside a block of the Schwarz method is this, r being the residual of the whole lattice there:
 ///
 ///   p = r_e + H_eo A_oo^-1 r_o / 2,  x_e = 0;   so many times:
 ///     q = S p,  S = A_ee - H_eo A_oo^-1 H_oe / 4,  alpha = <q, p> / <q, q>,  x_e += alpha p,  p -= alpha q
@@ -16,7 +16,7 @@
 
 namespace trellis {
 
-/// The part of a field of N reals that begins with a vector and a right-hand side.
+/// Returns the part of a field of N reals that begins with a vector and a right-hand side.
 template <class Layout, class Storage, int N>
 RawField field_from(RawField field, int vector, int slot = 0) {
   using Element = typename StorageTraits<Storage>::element;
@@ -67,7 +67,7 @@ class BlockSolve {
   explicit BlockSolve(const BlockSolveCall& call)
       : call_{call}, edge_{call.edge, call.links, call.arriving, call.vectors} {}
 
-  /// All right-hand sides of a block; the next one is asked for, unless it is -1.
+  /// Solves for all right-hand sides of a block; the next one is asked for, unless it is -1.
   void operator()(int block, int next, void* scratch) const {
     LinesAhead ahead;
     if (next >= 0) list_lines(ahead, next);
@@ -160,7 +160,7 @@ class BlockSolve {
     for (int vector = 0; vector < call_.vectors; ++vector) f(vector);
   }
 
-  /// r += H (steps of other blocks) / 2
+  /// Adds the steps of other blocks: r += H (steps) / 2.
   void arrive(int block, int slot, int parity, const RawField& residual) const {
     const Spinors r(residual);
     const Real half(Scalar(0.5));
@@ -197,7 +197,7 @@ class BlockSolve {
       hop(vector, 0);
     });
   }
-  /// out = [sum +] A^-1 in on odd sites, or A in on even ones. @pre has_twisted_clover()
+  /// Computes out = [sum +] A^-1 in on odd sites, or A in on even ones. @pre has_twisted_clover()
   void twisted_clover(const Block& b, const RawField& out, const RawField& in, const RawField& sum,
                       bool is_inverse) const {
     TwistedCloverCall call;
@@ -226,7 +226,7 @@ class BlockSolve {
     to[1] = factor * from[1];
   }
 
-  /// p = r_e + H A^-1 r_o / 2, in the memory of r_e
+  /// Computes p = r_e + H A^-1 r_o / 2, in the memory of r_e.
   void prepare(const Block& b) const {
     inverse_on_odd(b, b.t, b.residual[1]);
     WilsonHopCall call = hop_call(b, 0, b.residual[0], b.t);
@@ -237,7 +237,7 @@ class BlockSolve {
     run(b, call);
   }
 
-  /// t = A^-1 H p
+  /// Computes t = A^-1 H p.
   void hop_to_odd(const Block& b) const {
     WilsonHopCall call = hop_call(b, 1, b.t, b.residual[0]);
     if (has_twisted_clover()) {
@@ -252,7 +252,7 @@ class BlockSolve {
     }
     run(b, call);
   }
-  /// q = A p - H t / 4
+  /// Computes q = A p - H t / 4.
   void hop_to_even(const Block& b) const {
     WilsonHopCall call = hop_call(b, 0, b.q, b.t);
     call.hop_scalar[0] = -0.25;
@@ -328,7 +328,7 @@ class BlockSolve {
     });
   }
 
-  /// x_o = A^-1 (r_o + H x_e / 2), and the solution gets the step.
+  /// Computes x_o = A^-1 (r_o + H x_e / 2), and gives the step to the solution.
   void finish(const Block& b) const {
     WilsonHopCall call = hop_call(b, 1, b.step[1], b.step[0]);
     call.x = b.residual[1];

@@ -1,8 +1,8 @@
 #pragma once
-/// Dense matrices on boxes of coarse sites: out_B = M_B in_B, on the sites of one parity of each box. Rows of
-/// M_B count the sites of a box in order, and the complex numbers of a site; matrices lie by columns, so that
-/// CPUs take several rows at once. GPUs have a thread for each row, with the same bits: each part of a row is
-/// summed over the columns in order.
+/// Dense matrices act on boxes of coarse sites: out_B = M_B in_B, on the sites of one parity of each box.
+/// Rows of M_B count the sites of a box in order, and the complex numbers of a site; matrices lie by columns,
+/// so that CPUs take several rows at once. GPUs have a thread for each row, with the same bits: each part of
+/// a row is summed over the columns in order.
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 #include "trellis/view/site_elements.hpp"
 

@@ -1,11 +1,11 @@
 #pragma once
-/// The coarse operator of multigrid: dense complex matrices of 2 n rows between the coarse sites,
+/// The coarse operator of multigrid has dense complex matrices of 2 n rows between the coarse sites,
 ///
 ///   (H x)(X) = sum_mu [ F_mu(X) x(X + mu) + B_mu(X) x(X - mu) ],   B_mu(X) = g5 F_mu(X - mu)^dagger g5,
 ///
-/// and one matrix at each site. Numbers of a vector lie as [chirality][vector][re, im], matrices by columns,
-/// so that CPUs take several rows at once, with one site a block. GPUs have a thread for each row and a few
-/// right-hand sides, with the same bits.
+/// It has also one matrix at each site. Numbers of a vector lie as [chirality][vector][re, im], matrices by
+/// columns, so that CPUs take several rows at once, with one site a block. GPUs have a thread for each row
+/// and a few right-hand sides, with the same bits.
 ///
 /// Of one product M x each part of a row is summed over the columns in order. Of M^dagger x a row is the sum
 /// of 16 numbers, which have every sixteenth real each.
@@ -29,7 +29,7 @@ struct CoarseHopCall {
   unsigned legs_taken = all_legs;  ///< of H
 };
 
-/// out = add + M in, or M^dagger in. @pre out is not in
+/// The call is out = add + M in, or M^dagger in. @pre out is not in
 struct CoarseMatrixCall {
   RawField matrix, in, add, out;
   bool is_half = false;  ///< the matrix in 16-bit fixed point
@@ -40,7 +40,7 @@ struct CoarseMatrixCall {
 inline constexpr int most_coarse_reals = 4 * most_vectors;
 inline constexpr int partial_sums = 16;
 
-/// The sum of 16 numbers in halves.
+/// Returns the sum of 16 numbers in halves.
 template <int half = partial_sums / 2, class Scalar>
 TRELLIS_SITE_FN Scalar sum_in_halves(Scalar (&part)[partial_sums]) {
   unroll<half>([&](auto i) TRELLIS_INLINE_LAMBDA { part[i] = part[i] + part[i + half]; });
@@ -50,14 +50,15 @@ TRELLIS_SITE_FN Scalar sum_in_halves(Scalar (&part)[partial_sums]) {
     return part[0];
 }
 
-/// Where the numbers of a site lie on a GPU. @pre their number is a multiple of those of a 16-byte load
+/// It tells where the numbers of a site lie on a GPU. @pre their number is a multiple of those of a 16-byte
+/// load
 template <class Element>
 class GroupedNumbers {
  public:
   template <class Elements>
   TRELLIS_SITE_FN GroupedNumbers(const Elements& field, int site, int slot)
       : first_{field.element(site, 0, slot, 0)} {}
-  /// Numbers i (even) and i + 1.
+  /// Reads the numbers i (even) and i + 1.
   template <class Number>
   TRELLIS_SITE_FN void pair(int i, Number (&two)[2]) const {
     const unsigned k = unsigned(i), length = unsigned(gpu_vector_length<Element>);
@@ -71,8 +72,8 @@ class GroupedNumbers {
   const Element* first_;
 };
 
-/// Products of one row with a few columns, for layouts with a thread for each of those. A number of the
-/// matrix is read once for all of them.
+/// It forms products of one row with a few columns, for layouts with a thread for each of those. A number of
+/// the matrix is read once for all of them.
 template <class Layout, class Storage, class MatrixStorage, int columns>
 struct CoarseRow {
   using Vectors = SiteElements<Layout, Storage>;
@@ -80,7 +81,8 @@ struct CoarseRow {
   using Numbers = GroupedNumbers<Storage>;
   int n;  ///< rows
 
-  /// A matrix, and right-hand sides of a vector from the first on; those beyond the last are the last one.
+  /// It has a matrix, and right-hand sides of a vector from the first on; those beyond the last are the last
+  /// one.
   struct Factors {
     const Matrices& matrices;
     int m_site, m_slot;
@@ -148,7 +150,7 @@ struct CoarseRow {
     });
   }
 
-  /// The groups of columns of all right-hand sides.
+  /// Returns how many groups of columns all right-hand sides have.
   static int groups(int rhs) { return (rhs + columns - 1) / columns; }
 };
 

@@ -12,7 +12,7 @@ namespace trellis {
 namespace {
 template <class Layout>
 inline constexpr bool has_thread_a_row = std::is_base_of_v<GpuLayout, Layout>;
-/// Right-hand sides of a thread, where there are several: as many as registers hold the sums of.
+/// A thread takes so many right-hand sides, where there are several: as many as registers hold the sums of.
 template <class Storage>
 inline constexpr int columns_of_thread = sizeof(Storage) > 4 ? 2 : 4;
 

@@ -1,6 +1,6 @@
 #pragma once
-/// The coarse operator on CPUs: several rows of a matrix in a register, and several right-hand sides for a
-/// matrix while it is in the first cache.
+/// The coarse operator takes on CPUs several rows of a matrix in a register, and several right-hand sides for
+/// a matrix while it is in the first cache.
 #include <cstring>
 
 #include "trellis/kernels/multigrid/coarse_hop.hpp"
@@ -14,14 +14,14 @@ class CoarseColumns {
   static constexpr int rhs_at_once = 8;  ///< right-hand sides that share a matrix
   static constexpr int rows_at_once = 8;
   using Vector = LaneReal<Scalar, width>;
-  /// False on processors of narrower vectors, where a Vector is two halves.
+  /// It is false on processors of narrower vectors, where a Vector is two halves.
   static constexpr bool fits_a_register = sizeof(Vector) == 64 && requires(Vector x) { x.v; };
 
   explicit CoarseColumns(int rows) : rows_{rows}, reals_{2 * rows}, whole_{2 * rows / width * width} {}
 
   int reals() const { return reals_; }
 
-  /// y += M x, or - M x in the rows of the lower chirality; M is `unit` times what is stored.
+  /// Adds M x to y, or - M x in the rows of the lower chirality; M is `unit` times what is stored.
   template <class Element>
   void add_product(Scalar* y, const Element* matrix, Scalar unit, const Scalar* x,
                    bool is_lower_negative) const {
@@ -36,8 +36,8 @@ class CoarseColumns {
     for (; first < reals_; first += 2) add_row(y, matrix, unit, x, first, is_lower_negative);
   }
 
-  /// y += M^dagger x; turned has (im, -re) for the (re, im) of x. Both end with zeros up to a multiple of
-  /// `width`.
+  /// Adds M^dagger x to y; turned has (im, -re) for the (re, im) of x. Both end with zeros up to a multiple
+  /// of `width`.
   template <class Element>
   void add_dagger_product(Scalar* y, const Element* matrix, Scalar unit, const Scalar* x,
                           const Scalar* turned, bool is_lower_negative) const {
@@ -55,7 +55,7 @@ class CoarseColumns {
     }
   }
 
-  /// x with signs of the lower chirality, and turned where that is wanted.
+  /// Copies x with signs of the lower chirality, and turned where that is wanted.
   void prepare(Scalar* signed_x, Scalar* turned, const Scalar* x, bool has_signs) const {
     for (int i = 0; i < reals_; ++i) signed_x[i] = x[i];
     if (has_signs)
@@ -113,7 +113,7 @@ class CoarseColumns {
     y[at + 1] = is_negative ? y[at + 1] - im : y[at + 1] + im;
   }
 
-  /// sums = [column][re, im] of M^dagger x for some columns of M.
+  /// Forms sums = [column][re, im] of M^dagger x for some columns of M.
   template <int count, class Element>
   [[gnu::always_inline]] void dagger_rows(Scalar* sums, const Element* matrix, const Scalar* x,
                                           const Scalar* turned, int row) const {
@@ -151,7 +151,7 @@ class CoarseColumns {
     }
   }
 
-  /// From any address: columns of odd numbers of vectors have no alignment.
+  /// Loads from any address: columns of odd numbers of vectors have no alignment.
   static Vector load(const Scalar* p) {
     Vector v;
     std::memcpy(&v, p, sizeof v);

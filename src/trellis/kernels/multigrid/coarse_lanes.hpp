@@ -13,7 +13,7 @@ struct CoarseLanesCall {
   int reals = 0, slots = 1;
 };
 
-/// is_gathering: lanes into the coarse field; else the coarse field into lanes.
+/// With is_gathering it copies lanes into the coarse field, else the coarse field into lanes.
 template <class Layout, class Storage, bool is_gathering>
 class CoarseLanes {
  public:
@@ -46,7 +46,7 @@ class CoarseLanes {
   int slots_;
 };
 
-/// @pre sites of the coarse field: its own, one parity
+/// Copies between lanes and the coarse field. @pre sites of the coarse field: its own, one parity
 template <class Layout, class Storage>
 void launch_coarse_lanes(const CoarseLanesCall& call, bool is_gathering, const SiteRange& sites);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Which legs of a coarse site a hop takes: bit 2 mu for X + mu, bit 2 mu + 1 for X - mu.
+/// Bits say which legs of a coarse site a hop takes: bit 2 mu for X + mu, bit 2 mu + 1 for X - mu.
 
 namespace trellis {
 

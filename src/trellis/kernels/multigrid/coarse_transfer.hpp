@@ -1,6 +1,6 @@
 #pragma once
-/// The prolongator between two coarse lattices: products of its columns with fields over aggregates of coarse
-/// sites, prolongation, and columns mixed aggregate by aggregate.
+/// This file has the prolongator between two coarse lattices: products of its columns with fields over
+/// aggregates of coarse sites, prolongation, and columns mixed aggregate by aggregate.
 ///
 /// The columns are the right-hand sides of one coarse field. The first half of its numbers are the columns
 /// of chirality +, the second half those of chirality -. Products are summed in double over sites and
@@ -11,7 +11,7 @@
 
 namespace trellis {
 
-/// out(X)[r][chirality, j] = sum_x P_j(x, chirality)^dagger right_r(x, chirality)
+/// The call is out(X)[r][chirality, j] = sum_x P_j(x, chirality)^dagger right_r(x, chirality).
 struct CoarseProductsCall {
   AggregateTable aggregates;
   const int32_t* subset = nullptr;  ///< the sites of an aggregate that are summed over
@@ -20,8 +20,8 @@ struct CoarseProductsCall {
   int reals = 0;               ///< of a site of both
   int vectors = 0, rhs = 1;    ///< columns of P, and of right
   double* products = nullptr;  ///< [group][r][chirality, j][re, im], or null
-  /// A coarser field with the products as its numbers, where `products` is null, and [group]: its block << 1
-  /// | parity.
+  /// It is a coarser field with the products as its numbers, where `products` is null, and [group]: its block
+  /// << 1 | parity.
   RawField coarser[2];
   const int32_t* places = nullptr;
 };
@@ -99,7 +99,7 @@ class CoarseProducts {
   Elements left_[2], right_[2], coarser_[2];
 };
 
-/// out_r(x, chirality) = sum_j P_j(x, chirality) in_r(X)[chirality, j], sites of one parity.
+/// The call is out_r(x, chirality) = sum_j P_j(x, chirality) in_r(X)[chirality, j], on sites of one parity.
 struct CoarseProlongCall {
   const int32_t* places = nullptr;  ///< [block]: of its aggregate in the coarser field, block << 1 | parity
   RawField out, prolongator;        ///< of one parity

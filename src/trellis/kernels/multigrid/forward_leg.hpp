@@ -1,6 +1,6 @@
 #pragma once
-/// out(x) = U_mu(x) psi(x + mu) for all spins: the legs of the operator from which the coarse links are made.
-/// 528 flop a site and right-hand side.
+/// The kernel computes out(x) = U_mu(x) psi(x + mu) for all spins. The coarse links are made from these legs
+/// of the operator. It takes 528 flop a site and right-hand side.
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 #include "trellis/view/site_elements.hpp"
 #include "trellis/view/structured.hpp"
@@ -53,7 +53,7 @@ class ForwardLeg {
   }
 
  private:
-  /// True where the neighbours are the lanes of one block of this rank, in their order.
+  /// Returns true where the neighbours are the lanes of one block of this rank, in their order.
   static TRELLIS_SITE_FN bool is_one_block(const int32_t* entries) {
     bool is = entries[0] % (2 * W) == 0;
     for (int lane = 1; lane < W; ++lane) is = is && entries[lane] == entries[0] + 2 * lane;

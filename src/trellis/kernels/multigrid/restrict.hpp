@@ -1,6 +1,6 @@
 #pragma once
-/// Restriction and prolongation between fine spinors and the coefficients of coarse sites, with the columns
-/// of P as the right-hand sides of one spinor field: its upper spins are those of chirality +, its lower ones
+/// Restriction and prolongation go between fine spinors and the coefficients of coarse sites. The columns of
+/// P are the right-hand sides of one spinor field: its upper spins are those of chirality +, its lower ones
 /// those of chirality -.
 ///
 ///   restriction: c(X, chirality, j) = sum_{x in X} P_j(x, chirality)^dagger r(x)
@@ -20,7 +20,7 @@ struct RestrictCall {
   int vectors = 0, rhs = 1;
 };
 
-/// Number k of column j of P as it is stored, without the scale of the site.
+/// Returns number k of column j of P as it is stored, without the scale of the site.
 template <int k, class Columns>
 TRELLIS_SITE_FN auto stored_number(const Columns& columns, int block, int j) {
   using Real = typename Columns::Real;
@@ -35,8 +35,8 @@ TRELLIS_SITE_FN auto stored_number(const Columns& columns, int block, int j) {
   }
 }
 
-/// For CPUs: a slot takes all columns of P, which lie behind each other. Storage: of the fields;
-/// ColumnStorage: of P.
+/// It serves CPUs: a slot takes all columns of P, which lie behind each other. Storage is that of the fields,
+/// ColumnStorage that of P.
 template <class Layout, class Storage, class ColumnStorage>
 class Restrict {
  public:
@@ -103,8 +103,8 @@ class Restrict {
   int vectors_, rhs_;
 };
 
-/// For GPUs: a thread takes one column of P, one chirality and a few right-hand sides, whose sums stay in
-/// registers; it has the bits of Restrict.
+/// It serves GPUs: a thread takes one column of P, one chirality and a few right-hand sides, whose sums stay
+/// in registers; it has the bits of Restrict.
 template <class Layout, class Storage, class ColumnStorage, int columns_of_fine>
 class RestrictOfColumn {
  public:

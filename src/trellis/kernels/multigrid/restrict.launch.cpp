@@ -7,11 +7,13 @@
 namespace trellis {
 
 namespace {
-/// Right-hand sides of a thread of a GPU, where there are several: as many as registers hold the sums of.
+/// A thread of a GPU takes so many right-hand sides, where there are several: as many as registers hold the
+/// sums of.
 template <class Storage>
 inline constexpr int columns_of_thread = sizeof(Storage) > 4 ? 2 : 4;
 
-/// f with the storage of P: that of the fields, or 16-bit fixed point beside fields in single precision.
+/// Calls f with the storage of P: that of the fields, or 16-bit fixed point beside fields in single
+/// precision.
 template <class Storage, class F>
 void with_columns(bool has_half, const F& f) {
   if constexpr (std::is_same_v<Storage, float>)

@@ -1,6 +1,6 @@
 #pragma once
-/// Columns of P in 16-bit fixed point: each site has a power of two as its scale, so that what was rounded
-/// once is not changed when it is rounded again.
+/// Columns of P are rounded to 16-bit fixed point: each site has a power of two as its scale, so that what
+/// was rounded once is not changed when it is rounded again.
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 #include "trellis/view/site_elements.hpp"
 
@@ -54,8 +54,8 @@ class RoundColumns {
     return zero - maximum(zero - above, zero - most);
   }
 
-  /// A power of two of about `largest`, up to twice that. The leading bit comes from the rounding errors of a
-  /// product (S. M. Rump, T. Ogita, S. Oishi, SIAM J. Sci. Comput. 31 (2008) 189, algorithm 3.5).
+  /// Returns a power of two of about `largest`, up to twice that. The leading bit comes from the rounding
+  /// errors of a product (S. M. Rump, T. Ogita, S. Oishi, SIAM J. Sci. Comput. 31 (2008) 189, algorithm 3.5).
   static TRELLIS_SITE_FN Real scale_above(const Real& largest) {
     const Real x = maximum(largest * Real(1.0f - 0x1p-12f), Real(1e-30f));
     const Real q = x * Real(0x1p23f + 1.0f);
