@@ -33,7 +33,7 @@ class CustomOperator final : public LinearOperator {
   bool is_linear() const override { return declared_.is_linear; }
   FieldSpec domain(int columns = 1) const override { return like_->domain(columns); }
   const LatticePtr& domain_lattice() const override { return like_->domain_lattice(); }
-  Cost cost(int) const override { return {}; }  // what Python does is not counted
+  Cost cost(int) const override { return {}; }  // the work of Python is not counted
   LinearOperatorPtr converted(Precision precision) const override {
     const nb::gil_scoped_acquire gil;
     return std::make_shared<CustomOperator>(like_->converted(precision), nb::cast<nb::callable>(*function_),

@@ -73,7 +73,7 @@ class VectorSites {
 
   const Geometry& geometry_;
   FieldSpec spec_;
-  std::vector<double> row_;  // one slice of all local sites
+  std::vector<double> row_;  // it has one slice of all local sites
 };
 
 void require_ascending(const hdf5::Group& group, const std::vector<double>& values) {

@@ -9,8 +9,8 @@ namespace trellis::bindings {
 namespace {
 void raise(const char* python_name, const std::exception& error) {
   const nb::object type = nb::module_::import_("trellis.errors").attr(python_name);
-  std::string_view text = error.what();  // may quote a file, or a name, that is not UTF-8
-  // the condition in C++ is for those who debug it (TRELLIS_REQUIRE)
+  std::string_view text = error.what();  // it may quote a file, or a name, that is not UTF-8
+  // The condition in C++ is for those who debug it (TRELLIS_REQUIRE).
   if (const size_t condition = text.rfind(" [required: "); condition != text.npos && text.back() == ']')
     text = text.substr(0, condition);
   const nb::object said =

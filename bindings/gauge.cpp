@@ -116,7 +116,7 @@ void bind_gauge(nb::module_& m) {
       .def(
           "unitarity_violation",
           [](const GaugeField& U) {
-            stop_together(U.lattice().communicator());  // which a maximum alone does not carry
+            stop_together(U.lattice().communicator());  // a maximum alone carries no request
             return unitarity_violation(U);
           },
           release_gil())

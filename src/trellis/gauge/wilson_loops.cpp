@@ -35,7 +35,7 @@ class LoopBuilder {
   /// Adds the traces of this rank: sums[R - 1][T - 1] += them.
   void add(std::vector<std::vector<ExactSum>>& sums) {
     const size_t R_end = sums.size(), T_end = sums.front().size();
-    std::vector<GaugeField> Q(1, U_);  // by R: at T, first T links in nu, then R in mu
+    std::vector<GaugeField> Q(1, U_);  // Q[R] has at T first T links in nu, then R in mu
     for (size_t R = 1; R < R_end; ++R) {
       Q.push_back(U_);
       transport(Q[R], Q[R - 1], [](int mu) { return TransportStep{mu, mu, mu, mu}; });

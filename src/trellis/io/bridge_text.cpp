@@ -41,7 +41,7 @@ Notes for_each_word(InputFile& file, const Word& word) {
   Notes notes;
   int64_t line = 1;
   bool is_comment = false, is_line_begin = true;
-  std::string text;  // the rest of the last block, then the next one
+  std::string text;  // it has the rest of the last block, then the next one
   for (int64_t at = 0; at < file.size(); at += block_bytes) {
     const size_t rest = text.size();
     text += file.read_text(at, std::min(block_bytes, file.size() - at));

@@ -29,7 +29,7 @@ void NerscChecksum::add(const std::byte* data, size_t bytes, ByteOrder order) {
 }
 
 void NerscChecksum::merge(Communicator& communicator) {
-  ExactSum sum;  // of integers below 2^32: exact
+  ExactSum sum;  // it is exact: its integers are below 2^32
   sum.add(double(sum_));
   communicator.sum(&sum, 1);
   sum_ = uint32_t(std::fmod(sum.value(), 4294967296.0));

@@ -37,7 +37,7 @@ GaugeFormat gauge_format_by_name(const std::string& name) {
   std::string legal;
   for (const auto& entry : format_names) {
     if (name == entry.name) return entry.format;
-    if (entry.format != GaugeFormat::bridge_text)  // which is only read
+    if (entry.format != GaugeFormat::bridge_text)  // that one is only read
       legal += std::string(legal.empty() ? "" : ", ") + entry.name;
   }
   throw BadArgument(message("unknown gauge format '", name, "'; legal are ", legal));
@@ -104,7 +104,7 @@ bool check_values(FileReport& report, const GaugeField& U) {
   const bool is_good = report.values.back().ok();
   const bool has_checksum = std::any_of(report.checksums.begin(), report.checksums.end(),
                                         [](const ChecksumReport& c) { return c.stored.has_value(); });
-  constexpr double rounding_of_64_bits = 1e-10;  // with what drifts in long runs
+  constexpr double rounding_of_64_bits = 1e-10;  // it has room for what drifts in long runs
   if (is_good && !has_checksum && report.precision_bits == 64 && violation > rounding_of_64_bits)
     report.warnings.push_back(
         message("numbers of 64 bits that are SU(3) to ", readable(violation, 2),

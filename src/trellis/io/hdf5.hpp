@@ -36,8 +36,8 @@ constexpr Type type_of() {
 /// Returns "1.10.8", say, with ", parallel" where the library can do parallel files.
 std::string library_version();
 
-class Handle;     // an open HDF5 object
-struct OpenFile;  // path, communicator, the file's identifier
+class Handle;     // it is an open HDF5 object
+struct OpenFile;  // it has path, communicator, the file's identifier
 
 /// It is a group, or the root of a file. Copies refer to the same group; it must not outlive its File.
 class Group {

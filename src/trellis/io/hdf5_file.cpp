@@ -55,7 +55,7 @@ Handle access_properties(const Communicator& communicator) {
   // Closing the file closes what is still open in it, so that a failed write leaves nothing behind.
   H5Pset_fclose_degree(properties.get(), H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
-  H5Pset_file_locking(properties.get(), false, true);  // where another library has initialised HDF5 before
+  H5Pset_file_locking(properties.get(), false, true);  // another library may have initialised HDF5 before
 #endif
   if (communicator.size() > 1) {
 #ifdef TRELLIS_WITH_MPI
@@ -144,7 +144,8 @@ File::~File() {
 void OpenFile::abandon() {
   const bool is_root = communicator->rank() == 0;
   if (is_root && ::truncate(current_path.c_str(), 0) != 0) errno = 0;  // the file goes away in any case
-  if (is_root) ::unlink(current_path.c_str());  // before the others may leave: then none ends this one first
+  // This comes before the others may leave: then none ends this one first.
+  if (is_root) ::unlink(current_path.c_str());
   communicator->barrier();
   file.reset();
 }

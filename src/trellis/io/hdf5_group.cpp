@@ -232,7 +232,7 @@ Handle Group::create_dataset(const std::string& name, Type type, const Dims& dim
 
 void Group::write_array(const std::string& name, Type type, const void* data, const Dims& dims) {
   Handle dataset = create_dataset(name, type, dims);
-  const Handle memory = memory_type(type);  // lives on: closing it would clear the reason of an error
+  const Handle memory = memory_type(type);  // it lives on: closing it would clear the reason of an error
   std::string error;
   if (file_->communicator->rank() == 0 &&
       H5Dwrite(dataset.get(), memory.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)

@@ -11,7 +11,7 @@ namespace trellis::hdf5 {
 
 static_assert(sizeof(hid_t) == sizeof(int64_t), "HDF5 1.10 or later is needed");
 
-/// Owns one HDF5 identifier; not valid if the call that made it failed.
+/// Owns one HDF5 identifier, which is not valid if the call that made it failed.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);

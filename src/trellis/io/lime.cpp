@@ -138,7 +138,7 @@ void LimeWriter::write(const std::string& type, const std::string& text, bool be
 namespace {
 /// Tells whether `xml` at `at` is the name `tag`, followed by a delimiter. Accepts a namespace prefix.
 bool is_tag(const std::string& xml, size_t at, const std::string& tag) {
-  constexpr size_t longest_prefix = 64;  // also bounds the search
+  constexpr size_t longest_prefix = 64;  // it also bounds the search
   size_t end = at;
   const size_t last = std::min(xml.size(), at + longest_prefix + tag.size() + 1);
   while (end < last && std::strchr(" \t\r\n/>", xml[end]) == nullptr) ++end;

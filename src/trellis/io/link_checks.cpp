@@ -65,7 +65,7 @@ const char* name_of_order(ByteOrder order) { return order == ByteOrder::big ? "b
 
 std::string describe_bad_links(Communicator& communicator, const Geometry& geometry, const double* links) {
   const double none = std::ldexp(1.0, 52);
-  double first = none;  // site * 4 + mu; exact
+  double first = none;  // it is site * 4 + mu, exactly
   int64_t first_link = 0;
   ExactSum count;
   for (int64_t i = 0; i < geometry.local_volume() * Nd; ++i) {

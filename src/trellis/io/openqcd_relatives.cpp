@@ -61,7 +61,7 @@ void refuse_relatives_of_openqcd(InputFile& file, GaugeFileHeader& header, const
   const Geometry& geometry = U.geometry();
   const bool is_big = header.order == ByteOrder::big;
   const std::string order = is_big ? "big-endian" : "little-endian", &path = file.path();
-  if (report.ok())  // and big-endian
+  if (report.ok())  // and it is big-endian
     throw FileError(path +
                     " is an openQCD file in big-endian byte order, which is not read: openQCD writes "
                     "little-endian on every machine");

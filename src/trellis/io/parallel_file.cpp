@@ -47,12 +47,12 @@ std::string why_not_replaceable(const std::string& path) {
 
 std::string target_of_link(const std::string& path) {
   // The path is not canonical(): the last link may lead to a file that is not there yet.
-  constexpr int most_links = 40;  // as the system has it
+  constexpr int most_links = 40;  // the system has the same limit
   std::filesystem::path target = path;
   for (int i = 0; i < most_links; ++i) {
     std::error_code error;
     const std::filesystem::path next = std::filesystem::read_symlink(target, error);
-    if (error) return target.string();  // no link
+    if (error) return target.string();  // this is no link
     target = target.parent_path() / next;
   }
   return path;
@@ -185,7 +185,7 @@ std::unique_ptr<OutputFile> create_output(const std::string& path, Communicator&
 }
 
 namespace {
-/// Walks through the local lines in x, slab by slab; body(first site, sites, pieces of the file).
+/// Walks through the local lines in x, slab by slab, and calls body(first site, sites, pieces of the file).
 template <class Body>
 void for_each_slab(int64_t offset, const Geometry& geometry, size_t bytes_per_site, const Body& body) {
   constexpr int64_t slab_bytes = int64_t(32) << 20;

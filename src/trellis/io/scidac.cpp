@@ -89,7 +89,7 @@ ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecor
 int find_scidac_data(InputFile& file, const std::vector<LimeRecord>& records,
                      const std::vector<int64_t>& bytes_per_site) {
   const int first = find_record(records, "scidac-binary-data");
-  std::vector<std::string> warnings;  // which belong to the record that is taken, when it is read
+  std::vector<std::string> warnings;  // they belong to the record that is taken, when it is read
   for (int data = first; data >= 0; data = find_record(records, "scidac-binary-data", size_t(data) + 1)) {
     const auto bytes = scidac_record_info(file, records, data, warnings).bytes_per_site;
     if (bytes && std::count(bytes_per_site.begin(), bytes_per_site.end(), *bytes) > 0) return data;

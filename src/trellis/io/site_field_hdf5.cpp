@@ -80,7 +80,7 @@ void compare(const hdf5::Group& group, const std::string& name, const Check& fou
                   found.b);
     throw ChecksumError(message(what, ": checksum: ", text));
   }
-  // both are exact sums of the same doubles, a site at a time
+  // Both are exact sums of the same doubles, a site at a time.
   if (norm2.size() != 1 || norm2[0] != found.norm2)
     throw ChecksumError(message(what, ": norm2: expected ",
                                 norm2.empty() ? std::numeric_limits<double>::quiet_NaN() : norm2[0],

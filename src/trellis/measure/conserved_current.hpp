@@ -38,7 +38,7 @@ class ConservedCurrent {
   ConservedCurrent(const GaugeField& U, const WilsonParams& hops, const LinkWeights& weights);
   /// The hops are isotropic.
   ConservedCurrent(const GaugeField& U, const BoundaryPhases& boundary, const LinkWeights& weights);
-  /// out = Gamma_w in on full fields of any number of slots. @pre double; out is not in
+  /// Computes out = Gamma_w in on full fields of any number of slots. @pre double; out is not in
   void apply(SpinorField& out, const SpinorField& in) const;
   /// It acts on fields of the links' backend.
   Backend backend() const { return hop_->choice().backend; }

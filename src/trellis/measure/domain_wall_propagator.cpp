@@ -49,7 +49,7 @@ bool copy_on_device(SpinorField& out, const SpinorField& in, HalfSpinorsCall upp
 void set_walls(SpinorField& eta, const SpinorField& columns, int first) {
   const int Ls = eta.slices();
   set_zero(eta);
-  HalfSpinorsCall upper;  // P_+ to the first slice
+  HalfSpinorsCall upper;  // P_+ goes to the first slice
   upper.from_first = first;
   upper.to_stride = Ls;
   upper.rhs = eta.rhs();
@@ -62,7 +62,7 @@ void set_walls(SpinorField& eta, const SpinorField& columns, int first) {
       for (int r = 0; r < walls.rhs(); ++r) {
         double b[24], part[24] = {};
         in.get_site(from, first + r, b);
-        std::copy(b, b + 12, part);  // P_+: spins 0 and 1
+        std::copy(b, b + 12, part);  // P_+ takes spins 0 and 1
         walls.set_site(to, r * Ls, part);
         std::fill(part, part + 12, 0.0);
         std::copy(b + 12, b + 24, part + 12);
@@ -83,7 +83,7 @@ void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const Spi
 
 void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int slice_minus, int slice_plus) {
   const int Ls = psi.slices();
-  HalfSpinorsCall upper;  // P_+ of its slice
+  HalfSpinorsCall upper;  // it takes P_+ of its slice
   upper.from_first = slice_plus;
   upper.from_stride = Ls;
   upper.to_first = first;
@@ -137,7 +137,7 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
   const int Ls = matrix->params().Ls, batch = how.columns_per_solve;
   require_guess(how, matrix);
   const auto D5 = std::make_shared<DomainWallOperator>(matrix);
-  const OperatorCopies copies{LinearOperatorPtr(D5)};  // shared by all solves
+  const OperatorCopies copies{LinearOperatorPtr(D5)};  // all solves share them
   SpinorField quark = four_dimensional(*matrix);
   std::optional<SpinorField> midpoint;
   if (Ls % 2 == 0) midpoint.emplace(SpinorField::like(quark));

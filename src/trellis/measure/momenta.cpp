@@ -27,12 +27,12 @@ Momenta momenta_up_to(int n2_max) {
 /// The angle is folded into [0, pi/4], where alone cos and sin are computed.
 std::complex<double> root_of_unity(int64_t index, int64_t count) {
   TRELLIS_REQUIRE(count >= 1, "roots of unity of order ", count);
-  int64_t eighths = (index % count + count) % count * 8;  // of the angle, in units of 2 pi / (8 count)
-  const bool is_below = eighths > 4 * count;              // z -> conj z
+  int64_t eighths = (index % count + count) % count * 8;  // it is the angle in units of 2 pi / (8 count)
+  const bool is_below = eighths > 4 * count;              // then z -> conj z
   if (is_below) eighths = 8 * count - eighths;
-  const bool is_left = eighths > 2 * count;  // z -> -conj z
+  const bool is_left = eighths > 2 * count;  // then z -> -conj z
   if (is_left) eighths = 4 * count - eighths;
-  const bool is_steep = eighths > count;  // z -> i conj z
+  const bool is_steep = eighths > count;  // then z -> i conj z
   if (is_steep) eighths = 2 * count - eighths;
   const double angle = 2 * std::numbers::pi * double(eighths) / double(8 * count);
   double c = std::cos(angle), s = std::sin(angle);

@@ -16,9 +16,9 @@ struct Noise {
 
 /// Column (spin, colour) is eta(x) at the sites of time slice `time` (or at all sites): one number a site
 /// serves all columns (spin-colour dilution). Averaged over eta, meson correlators of the propagator are sums
-/// over point sources on the slice (the one-end trick). at = (0, 0, 0, time), or the origin. Purpose
-/// source_noise, draw = index. With corners, the source has the same numbers on the corners of cubes, and
-/// zero elsewhere.
+/// over point sources on the slice (the one-end trick). The place `at` is (0, 0, 0, time), or the origin.
+/// Purpose source_noise, draw = index. With corners, the source has the same numbers on the corners of cubes,
+/// and zero elsewhere.
 Source noise_source(const LatticePtr& lattice, const Noise& noise, int time = all_times,
                     SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all,
                     Backend backend = {});

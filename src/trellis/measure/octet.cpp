@@ -19,7 +19,7 @@ GammaMatrix conjugate_diquark(GammaMatrix G) {
   return gamma_mu(3) * G * transpose(gamma_mu(3));
 }
 
-/// Returns M(g, d) of one pairing, summed over time slices; 16 rows.
+/// Returns M(g, d) of one pairing, summed over time slices, in 16 rows.
 CorrelatorTable spin_matrix_sums(const ThreeQuarks& quarks, const GammaMatrix& sink,
                                  const GammaMatrix& source, const std::array<int, 3>& pairing,
                                  const Momenta& momenta) {
@@ -43,7 +43,7 @@ CorrelatorTable spin_matrix_sums(const ThreeQuarks& quarks, const GammaMatrix& s
   return M;
 }
 
-/// to += coefficient tr[P M]
+/// Adds: to += coefficient tr[P M].
 void add_projected(CorrelatorTable& to, const std::vector<SpinMatrix>& projectors, double coefficient,
                    const CorrelatorTable& M) {
   for (int row = 0; row < to.rows; ++row)

@@ -51,7 +51,7 @@ int component(const std::array<int, 3>& s, const std::array<int, 3>& s_source) {
   return 16 * (2 * s[0] + s_source[0]) + 4 * (2 * s[1] + s_source[1]) + 2 * s[2] + s_source[2];
 }
 
-/// to += < sink sourcebar > of two terms.
+/// Adds: to += < sink sourcebar > of two terms.
 void add_contractions(CorrelatorTable& to, int row, const BaryonQuarks& quarks, const ProjectedTerm& sink,
                       const ProjectedTerm& source, ProjectedSums& sums, const Insertion* insertion) {
   // T does not change when quarks are exchanged with their spins: order them by flavour, to find sums again.

@@ -55,7 +55,7 @@ Source point_source(const LatticePtr& lattice, const Coord& at, SourceKind kind 
                     Backend backend = {});
 
 /// Makes the source whose column (spin, colour) is exp(i p.x) at every site of time slice `time`, or at its
-/// corners; at = (0, 0, 0, time). It is not gauge covariant.
+/// corners; the place `at` is (0, 0, 0, time). It is not gauge covariant.
 Source wall_source(const LatticePtr& lattice, int time, const Momentum& n = {0, 0, 0},
                    SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all,
                    Backend backend = {});

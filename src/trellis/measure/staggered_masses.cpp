@@ -35,7 +35,7 @@ void solve_parity(const StaggeredMatrixPtr& lightest, const std::vector<double>&
     report.add(found);
 }
 
-/// out = m in +- D in
+/// Computes out = m in +- D in.
 void apply(SpinorField& out, const StaggeredHopping& hop, double mass, double sign, const SpinorField& in) {
   for (int parity = 0; parity < 2; ++parity) hop.apply(out, parity, in, 0.5 * sign, &in, mass);
 }
@@ -110,8 +110,8 @@ SolveReport solve_masses(const StaggeredMatrix& matrix, const std::vector<double
 size_t solve_masses_bytes(const Geometry& geometry, int masses, int columns, Precision precision) {
   const size_t vector = size_t(geometry.local_volume()) * size_t(columns) * 6;
   const size_t full = vector * element_bytes(Precision::double_precision);
-  // source, solutions, two more in the operator's checks; on half the sites x of the recursion in double,
-  // and x and p of each shift, r, A p and the operator's vector in its own precision
+  // There are source, solutions, and two more in the operator's checks. Half the sites have x of the
+  // recursion in double, and x and p of each shift, r, A p and the operator's vector in its own precision.
   const size_t half = full / 2, low = vector / 2 * element_bytes(precision);
   return full * size_t(3 + masses) + half * size_t(masses + 4) + low * size_t(2 * masses + 6);
 }

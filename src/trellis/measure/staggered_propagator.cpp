@@ -156,7 +156,7 @@ CorrelatorTable local_meson_correlators(const StaggeredPropagator& quark,
   const Momenta phases = with_signs(momenta, quark.lattice().extents());
   const CorrelatorTable sums = time_slice_sums(S, 1, phases, quark.source_at(), write);
   CorrelatorTable found(local_staggered_mesons, int(momenta.size()), sums.times);
-  found.values = sums.values;  // [1][row, momentum][time]
+  found.values = sums.values;  // they are [1][row, momentum][time]
   return found;
 }
 

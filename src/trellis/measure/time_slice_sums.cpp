@@ -28,13 +28,13 @@ class Chunks {
     const size_t block_bytes = size_t(components) * 2 * sizeof(double) * size_t(layout.lanes());
     const size_t chunk_bytes = launch_chunk_bytes(quark.spec().backend);
     chunk_blocks_ = int(std::clamp<size_t>(chunk_bytes / block_bytes, 1, size_t(slice_blocks_)));
-    // 8 more keep the rows from falling onto the same cache sets
+    // Eight more numbers keep the rows from falling onto the same cache sets.
     stride_ = (chunk_blocks_ * sites_per_block() + 7) / 8 * 8 + 8;
     products_ = Memory(size_t(components) * 2 * groups_ * stride_ * sizeof(double));
     phases_ = Memory(size_t(momenta) * 2 * groups_ * stride_ * sizeof(double));
   }
 
-  /// Adds the time slices lane group * sub-lattice extent + sub_time, both parities;
+  /// Adds the time slices lane group * sub-lattice extent + sub_time, both parities, to sums as
   /// [group][momentum][component][2].
   void add(int sub_time, const MomentumPhases& phases, const ProductWriter& write_products, ExactSum* sums) {
     const int first = sub_time * slice_blocks_, last = first + slice_blocks_;

@@ -22,7 +22,7 @@ void set_gamma_products(CloverTermCall& call) {
     for (int nu = mu + 1; nu < Nd; ++nu) {
       const GammaMatrix g = gamma_mu(mu) * gamma_mu(nu);
       for (int row = 0; row < 4; ++row) {
-        const int column = g.column[row];  // of the same chirality
+        const int column = g.column[row];  // it has the same chirality
         double* entry = call.gamma[mu][nu][row / 2][row % 2][column % 2];
         entry[0] = g.phase[row].real();
         entry[1] = g.phase[row].imag();

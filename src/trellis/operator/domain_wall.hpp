@@ -75,7 +75,7 @@ class DomainWallOperator final : public LinearOperator {
   DomainWallOperator(const GaugeField& U, const DomainWallParams& params, const KernelChoice& choice = {})
       : DomainWallOperator(std::make_shared<DomainWallMatrix>(U, params, choice)) {}
 
-  DomainWallOperator(const DomainWallOperator&) = delete;  // owns its workspace
+  DomainWallOperator(const DomainWallOperator&) = delete;  // it owns its workspace
 
   FieldSpec domain(int columns = 1) const override { return matrix_->field_spec(Subset::full, columns); }
   const LatticePtr& domain_lattice() const override { return matrix_->hop().lattice_ptr(); }

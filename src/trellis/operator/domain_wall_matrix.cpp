@@ -98,7 +98,7 @@ void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int 
   const FifthDimensionCall call = fifth_call(out, in, parity, T, is_dagger);
   if (!launches_can_be_cut(out.spec().backend)) return launch(out, call, sites);
   const size_t working_set = out.bytes() + (&in == &out ? 0 : in.bytes());
-  // a part: one of the slices of a walk whose next pass takes it (device/cpu/walk/slice_walk.hpp)
+  // A part is one of the slices of a walk whose next pass takes it (device/cpu/walk/slice_walk.hpp).
   const OutputUse use = sites.size() < out.layout().blocks() ? OutputUse::soon : OutputUse::later;
   walk_in_faster_tiles(tiled(out, parity), sites, false, use, working_set,
                        [&](const SiteRange& tile, const RawField& place) {

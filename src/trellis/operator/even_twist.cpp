@@ -30,7 +30,8 @@ void EvenTwist::multiply(SpinorField& out, const SpinorField& in, bool is_dagger
 Cost EvenTwist::cost(int columns) const {
   const FieldSpec spec = domain(columns);
   Cost cost = M_->cost(columns);
-  cost += cost_of_passes(*domain_lattice(), spec, 4, 2.5, 1, 0);  // half of the sites, and all of them
+  // The passes go over half of the sites, and over all of them.
+  cost += cost_of_passes(*domain_lattice(), spec, 4, 2.5, 1, 0);
   cost.launches += 1;
   return cost;
 }

@@ -90,7 +90,7 @@ const HoppingTerm::Walk& HoppingTerm::walk(int slots) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto& walk = walks_[slots];
   if (walk) return *walk;
-  constexpr double nominal_cache = 3.2e6;  // of 0.8 to 3.2 MB the best on cores with 2 MB
+  constexpr double nominal_cache = 3.2e6;  // of 0.8 to 3.2 MB this is the best on cores with 2 MB
   const SiteLayout& layout = links_->layout();
   const double block_bytes = bytes_per_site(slots) * layout.lanes();
   walk = std::make_unique<Walk>();
@@ -181,7 +181,7 @@ void HoppingTerm::launch(const WilsonHopCall& call, const SpinorField& out, int 
     WilsonHopCall own = call;
     own.out = place;
     dispatch(choice_.backend, choice_.precision, out.layout().lanes(), [&]<class Layout, class Storage>() {
-      if constexpr (!std::is_same_v<Storage, Fp16>)  // no links of 8 reals there (field/hop_links)
+      if constexpr (!std::is_same_v<Storage, Fp16>)  // fixed point has no links of 8 reals (field/hop_links)
         if (own.link_reals == 8) return launch_wilson_hop_compressed<Layout, Storage>(own, tile);
       launch_wilson_hop<Layout, Storage>(own, tile);
     });
@@ -207,7 +207,7 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   exchange.finish();
   for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
   const SiteRange border = is_cut ? SiteRange(blocks.border[parity]) : tables_->border(parity);
-  // few blocks, far apart: how they are best read is tried apart from the others
+  // There are few blocks, far apart: how they are best read is tried apart from the others.
   call.working_set = call.working_set / size_t(out.layout().blocks()) * size_t(border.size());
   launch(call, out, parity, task, border);
 }
@@ -258,7 +258,8 @@ void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity,
     }));
     return walk;
   };
-  // of several spinors a site links are the smaller part: to read slices beforehand was slower (lab/two_hops)
+  // With several spinors a site links are the smaller part: to read slices beforehand was slower
+  // (lab/two_hops).
   using Trials = LaunchTrials;
   thread_local Trials of_one[2] = {Trials(slice_orders, "two Wilson hops"),
                                    Trials(slice_orders, "two Wilson hops with steps")};

@@ -18,8 +18,8 @@ class StaggeredLinkDerivative {
   /// @pre the matrix is in double
   explicit StaggeredLinkDerivative(StaggeredMatrixPtr matrix);
 
-  /// X[k]: even fields in double of the matrix's layout; coefficients[k] holds for all right-hand sides of
-  /// X[k]. far: needed for improved links, and null for naive ones. @pre G lies where the fields do and has
+  /// X[k] are even fields in double of the matrix's layout; coefficients[k] holds for all right-hand sides of
+  /// X[k]. far is needed for improved links, and null for naive ones. @pre G lies where the fields do and has
   /// their lanes
   void add(LinkDerivative& G, LinkDerivative* far, const std::vector<const SpinorField*>& X,
            const std::vector<double>& coefficients) const;

@@ -119,7 +119,7 @@ SpinorField StaggeredHopping::make_field(Subset subset, int rhs) const {
 
 Cost StaggeredHopping::hop_cost(int parity, int rhs) const {
   Cost cost = VectorHalo::cost(halo_stencils(), precision_, parity, rhs);
-  cost.launches += cost.messages.empty() ? 1 : 2;  // inner and border blocks apart
+  cost.launches += cost.messages.empty() ? 1 : 2;  // inner and border blocks go apart
   return cost;
 }
 
@@ -283,7 +283,7 @@ void StaggeredHopping::run(const HopTables& tables, SpinorField& out, int parity
   launch(call, site_range(widest.inner));
   faces.finish();
   const SiteRange border = site_range(widest.border);
-  // few blocks, far apart: how they are best read is tried apart from the others
+  // There are few blocks, far apart: how they are best read is tried apart from the others.
   call.working_set = call.working_set / size_t(out.layout().blocks()) * size_t(border.size());
   launch(call, border);
 }
@@ -315,7 +315,7 @@ void StaggeredHopping::run_twice(SpinorField& out, SpinorField& middle, int pari
     }
     return pass;
   };
-  // slices are not read beforehand: that gained nothing here (lab/two_hops)
+  // Slices are not read beforehand: that gained nothing here (lab/two_hops).
   const auto walk_of = [&](PassOrder) {
     return SliceWalk{
         {pass_of(of_in, in, [&](const SiteRange& sites) { launch(first, sites); }),

@@ -127,7 +127,7 @@ PhaseTable::PhaseTable(const HopStencil& stencil, const HopFactors& factors, Pre
           Coord x = geometry.to_global(layout.coord({parity, block, lane}));
           if (leg % 2 == 1) x[mu] = ((x[mu] - d) % L[mu] + L[mu]) % L[mu];
           const std::complex<double> f = leg % 2 == 0 ? factors.forward(x, mu) : factors.backward(x, mu);
-          row[size_t(lane)] = f.real() + 0.0;  // no -0: rows compare by bytes
+          row[size_t(lane)] = f.real() + 0.0;  // there is no -0: rows compare by bytes
           row[size_t(W + lane)] = f.imag() + 0.0;
         }
         index[size_t(block) * legs + size_t(leg)] = set.number_of(row);

@@ -71,7 +71,7 @@ void WilsonSchur::run_fused(SpinorField& out, const SpinorField& in, bool is_dag
         is_asymmetric ? matrix_->hop_plus(-0.25, in, true, is_dagger)
                       : matrix_->inverse_hop_plus(-0.25, in, is_dagger),
         {});
-  } else {  // 1 - 1/4 H^dagger A^-1 H^dagger A^-1
+  } else {  // it is 1 - 1/4 H^dagger A^-1 H^dagger A^-1
     SpinorField& even = workspace(1, parity_, in.rhs());
     run(even, matrix_->hop_plus(-0.25, in, false, true),
         [&](const SiteRange& sites) { matrix_->apply_diagonal_inverse(even, in, parity_, true, sites); });

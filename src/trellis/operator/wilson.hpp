@@ -107,7 +107,7 @@ class WilsonOperator final : public LinearOperator {
 /// M x = b.
 class WilsonSchur final : public SchurOperator {
  public:
-  /// parity: of the sites that remain (0 = even, the default).
+  /// The parity is that of the sites that remain (0 = even, the default).
   WilsonSchur(WilsonMatrixPtr matrix, SchurForm form, int parity = 0);
 
   FieldSpec domain(int columns = 1) const override {

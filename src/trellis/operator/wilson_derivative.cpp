@@ -9,7 +9,7 @@
 namespace trellis {
 
 namespace {
-constexpr int pair_slots = 3, insertion_slots = 6;  // of 24 and of 12 reals: 72 a site, like four links
+constexpr int pair_slots = 3, insertion_slots = 6;  // they have 24 and 12 reals: 72 a site, like four links
 
 void set_clover(CloverInsertionCall& call, const WilsonParams& params, double factor) {
   for (int mu = 0; mu < Nd; ++mu)
@@ -17,7 +17,7 @@ void set_clover(CloverInsertionCall& call, const WilsonParams& params, double fa
       call.coefficient[mu][nu] = factor * (nu == 3 ? params.csw_temporal : params.csw_spatial / params.xi0);
       const GammaMatrix g = gamma_mu(mu) * gamma_mu(nu);
       for (size_t row = 0; row < 4; ++row) {
-        const int column = g.column[row];  // of the same chirality
+        const int column = g.column[row];  // it has the same chirality
         double* entry = call.gamma[mu][nu][row / 2][row % 2][column % 2];
         entry[0] = g.phase[row].real();
         entry[1] = g.phase[row].imag();

@@ -73,7 +73,7 @@ class Regions {
         const int64_t owner = (p.offset - first) / region;
         const int64_t bytes = std::min(p.bytes, first + (owner + 1) * region - p.offset);
         sent_.push_back({p.offset, bytes});
-        piece_send_.counts[size_t(owner)] += 2;  // in 64-bit integers
+        piece_send_.counts[size_t(owner)] += 2;  // a piece has two 64-bit integers
         byte_send_.counts[size_t(owner)] += int(bytes);
         p.offset += bytes;
         p.bytes -= bytes;
@@ -215,7 +215,7 @@ class MpiOutputFile final : public OutputFile {
     is_open_ = true;
   }
   ~MpiOutputFile() override {
-    if (!is_committed_) remove_partial();  // before the close, which waits for all: then none has left
+    if (!is_committed_) remove_partial();  // the close waits for all: until then none has left
     if (is_open_) MPI_File_close(&file_);
   }
 

@@ -26,7 +26,7 @@ TRELLIS_SITE_FN void add_diquark(ColorMatrix<R>& sum, const ColorMatrix<R>& A, c
     mul_add(sum.e[c][d], A.e[b][q], B.e[a][p]);
   });
 }
-/// sum += sum_cc' A_cc' B_cc'
+/// Adds: sum += sum_cc' A_cc' B_cc'.
 template <class R>
 TRELLIS_SITE_FN void add_element_products(Complex<R>& sum, const ColorMatrix<R>& A, const ColorMatrix<R>& B) {
   unroll<Nc * Nc>([&](auto n)

@@ -33,7 +33,7 @@ class AddToPartials {
   TRELLIS_SITE_FN void operator()(int thread, int slot) const {
     constexpr int T = PartialSumsCall::threads, most = PartialSumsCall::momenta_a_pass;
     const int slice = thread / T, component = slot % call_.components;
-    const int first = (first_ + slot / call_.components) * most;  // momentum
+    const int first = (first_ + slot / call_.components) * most;  // this is a momentum
     PartialSum sums[2 * most];
     if (!call_.is_first)
       unroll<most>([&](auto p) TRELLIS_INLINE_LAMBDA {

@@ -103,7 +103,7 @@ TRELLIS_SITE_FN void invert_hermitian_block(R (&a)[36]) {
       L[i][j] = inverse_d[j] * sum;
     }
   }
-  for (int j = 0; j < 6; ++j) {  // V = L^-1, unit lower triangular
+  for (int j = 0; j < 6; ++j) {  // V = L^-1 is unit lower triangular
     V[j][j] = {R(1), R(0)};
     for (int i = j + 1; i < 6; ++i) {
       Complex<R> sum = -L[i][j];

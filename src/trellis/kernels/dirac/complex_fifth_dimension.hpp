@@ -54,8 +54,8 @@ class ComplexFifthDimension {
   template <int chirality>
   TRELLIS_SITE_FN void recur(Spinor<Real> (&z)[largest_Ls]) const {
     const Spinor<Real>& end = z[order_.slice(-1, chirality)];
-    ColorVector<Real> before[2] = {end.s[2 * chirality], end.s[2 * chirality + 1]};  // y_{i-1}
-    ColorVector<Real> last[2]{};                                                     // z_{i-1}
+    ColorVector<Real> before[2] = {end.s[2 * chirality], end.s[2 * chirality + 1]};  // this is y_{i-1}
+    ColorVector<Real> last[2]{};                                                     // this is z_{i-1}
     for (int i = 0; i < order_.slices; ++i) {
       Spinor<Real>& here = z[order_.slice(i, chirality)];
       const Complex<Real> p = coefficient<0>(i, chirality), r = coefficient<1>(i, chirality);
@@ -73,7 +73,7 @@ class ComplexFifthDimension {
     }
   }
 
-  /// sum += a_i z_i + b_i z_{i-1} + c_i z_{N-1} on slice s.
+  /// Adds: sum += a_i z_i + b_i z_{i-1} + c_i z_{N-1} on slice s.
   template <int chirality>
   TRELLIS_SITE_FN void combine(Spinor<Real>& sum, const Spinor<Real> (&z)[largest_Ls], int s) const {
     const int i = order_.number(s, chirality);

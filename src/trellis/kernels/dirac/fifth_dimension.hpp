@@ -130,7 +130,7 @@ class FifthDimension {
     }
   }
 
-  /// z_i = p_i y_i + r_i y_{i-1} + q_i z_{i-1}
+  /// Computes z_i = p_i y_i + r_i y_{i-1} + q_i z_{i-1}.
   template <bool has_product>
   TRELLIS_SITE_FN void recur(Real* z, int block, int first, int chirality) const {
     Real last[12], before[has_product ? 12 : 1];

@@ -27,7 +27,7 @@ class FifthDimensionByParts {
 
   static int slots(int rhs) { return parts * rhs; }
 
-  /// slot = right-hand side * parts + part
+  /// The slot is right-hand side * parts + part.
   TRELLIS_SITE_FN void operator()(int block, int slot) const {
     const int part = slot % parts;
     const Place at{block, slot / parts * order_.slices, width * part, part / (parts / 2)};
@@ -74,7 +74,7 @@ class FifthDimensionByParts {
     if constexpr (has_product) in_.load_group(at.block, slot_of(-1, at), at.component, z.before);
     unroll<width>([&](auto k) TRELLIS_INLINE_LAMBDA { z.last[k] = Real(Scalar(0)); });
   }
-  /// z_i = p_i y_i + r_i y_{i-1} + q_i z_{i-1}, or y_i
+  /// Computes z_i = p_i y_i + r_i y_{i-1} + q_i z_{i-1}, or y_i.
   template <bool has_recursion, bool has_product>
   TRELLIS_SITE_FN void advance(Recursion& z, int i, const Place& at) const {
     Numbers y;

@@ -176,7 +176,7 @@ class HopLegs {
     });
   }
 
-  /// sum += p g
+  /// Adds: sum += p g.
   TRELLIS_SITE_FN void accumulate(Complex<Real>& sum, const Scalar* factor, const Complex<Real>& g) const {
     mul_add(sum, {phases_.real_part(factor), phases_.imaginary_part(factor)}, g);
   }

@@ -14,7 +14,7 @@ TRELLIS_SITE_FN auto link_ready(const ColorVectorView<Layout, Storage>& in, int 
     return in.template load<Access::constant>(block, slot);
 }
 
-/// It goes through ghosts as the six reals of a vector; fixed point as three pairs and the unit.
+/// A vector goes through ghosts as six reals; in fixed point it goes as three pairs and the unit.
 template <class R>
 TRELLIS_SITE_FN const ColorVector<R>& to_ghost(const ColorVector<R>& v) {
   return v;

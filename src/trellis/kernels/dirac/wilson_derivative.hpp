@@ -56,7 +56,7 @@ TRELLIS_SITE_FN ColorMatrix<R> antihermitian_matrix(const R (&r)[9]) {
   }
   return B;
 }
-/// r += the anti-hermitian part (W - W^dagger) times a
+/// Adds to r the anti-hermitian part (W - W^dagger) times a.
 template <class R>
 TRELLIS_SITE_FN void add_antihermitian(R (&r)[9], const R& a, const ColorMatrix<R>& W) {
   for (int i = 0; i < 3; ++i) r[i] = fma(R(2.0) * a, W.e[i][i].im, r[i]);
@@ -138,7 +138,7 @@ class WilsonHopDerivative {
     pair_.load(p, slot, reinterpret_cast<Real(&)[24]>(s));
     return s;
   }
-  /// sum_ij += sum_s a_{s i} conj(b_{s j})
+  /// Adds: sum_ij += sum_s a_{s i} conj(b_{s j}).
   TRELLIS_SITE_FN static void add_products(ColorMatrix<Real>& sum, const HalfSpinor<Real>& a,
                                            const HalfSpinor<Real>& b) {
     for (int s = 0; s < 2; ++s)

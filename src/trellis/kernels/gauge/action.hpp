@@ -22,9 +22,9 @@ TRELLIS_SITE_FN auto rectangle_staple_sum(const View& U, Position x, int mu) {
   for (int n = 0; n < 8; ++n) {
     if (n / 2 == mu) continue;
     const int r = reversed_leg(n);
-    const int legs[3][5] = {{n, m, m, r, back},  // long in mu, U_mu(x) its first half
-                            {back, n, m, m, r},  // its second half
-                            {n, n, m, r, r}};    // long in the other direction
+    const int legs[3][5] = {{n, m, m, r, back},  // long in mu: U_mu(x) is its first half
+                            {back, n, m, m, r},  // here it is its second half
+                            {n, n, m, r, r}};    // these are long in the other direction
     if constexpr (View::Array::is_gpu) {
       const unsigned packed[3] = {packed_legs(legs[0]), packed_legs(legs[1]), packed_legs(legs[2])};
       TRELLIS_GPU_LOOP

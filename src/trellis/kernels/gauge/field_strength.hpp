@@ -57,7 +57,7 @@ class FieldStrengthSum {
     }
     Real energy(0.0);
     for (int k = 0; k < 6; ++k) energy = energy + product(f[k], f[k]);
-    // eps_xzty = +1 and F_ty = -F_yt
+    // The signs are those of eps_xzty = +1 and F_ty = -F_yt.
     const Real density = (product(f[0], f[5]) - product(f[1], f[4])) + product(f[2], f[3]);
     return {Real(0.5) * energy, Real(0.5) * density};
   }

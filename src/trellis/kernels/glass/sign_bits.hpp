@@ -38,7 +38,7 @@ struct SignBits<Lanes<T, W, true>> {
   }
   TRELLIS_SITE_FN Lanes<T, W, true> sign(int leg) const {
 #if defined(__AVX512F__)
-    if constexpr (W * sizeof(T) == 64 && sizeof(T) == 4) {  // a look-up by the lower four bits of each lane
+    if constexpr (W * sizeof(T) == 64 && sizeof(T) == 4) {  // the lower four bits of each lane look it up
       const __m512i index = __m512i(leg < 4 ? bits : bits >> 4);
       return Lanes<T, W, true>(
           _mm512_maskz_permutexvar_ps(0xffff, index, _mm512_load_ps(detail::sign_of_bit[leg % 4])));

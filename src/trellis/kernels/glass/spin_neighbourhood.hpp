@@ -66,7 +66,7 @@ class SpinNeighbourhood {
   template <class F>
   TRELLIS_SITE_FN void with_bonds(int block, const F& f) const {
     if constexpr (!has_ghosts) {
-      constexpr int32_t is_odd_entry = int32_t(0x80000001u);  // no bond, or across an edge
+      constexpr int32_t is_odd_entry = int32_t(0x80000001u);  // there is no bond, or it leads across an edge
       const int32_t* entries = call_.table + size_t(block) * 8;
       const int32_t all = entries[0] | entries[1] | entries[2] | entries[3] | entries[4] | entries[5];
       if ((all & is_odd_entry) == 0) return f(make_bonds<true>(block));

@@ -77,7 +77,7 @@ template <class Layout, class Storage>
 void launch_spin_sums(SpinSums kind, const SpinSumsCall& call, bool has_ghosts, const SiteRange& blocks,
                       ExactSum* sums) {
   const bool has_signs = call.around.signs != nullptr;
-  if (kind == SpinSums::overlap)  // no neighbours: any way to them will do
+  if (kind == SpinSums::overlap)  // there are no neighbours: any way to them will do
     sum_terms<Layout, SpinTerms<SpinNeighbourhood<Layout, Storage, false, false>, SpinSums::overlap>>(
         call, blocks, sums);
   else if (kind == SpinSums::magnetisation)

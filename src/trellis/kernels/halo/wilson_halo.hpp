@@ -2,7 +2,7 @@
 /// Faces of the Wilson hop have the half spinors that a leg of the receiver needs, formed by the sender.
 ///   leg 2 mu   (x+mu): project (1 - s gamma_mu) psi(y),              y on the sender's face x_mu = 0
 ///   leg 2 mu+1 (x-mu): U_mu(y)^dagger project (1 + s gamma_mu) psi(y), y on the sender's face x_mu = L - 1
-/// s = -1 for the dagger.
+/// For the dagger s = -1.
 #include "trellis/kernels/dirac/wilson_leg.hpp"
 #include "trellis/kernels/halo/lane_face.hpp"
 

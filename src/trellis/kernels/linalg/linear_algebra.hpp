@@ -138,7 +138,7 @@ struct LinearAlgebra {
   }
 
  private:
-  static constexpr int group = 6;  // divides N
+  static constexpr int group = 6;  // it divides N
   /// So many reals of a site are loaded, computed and stored before the next. CPUs take four of a spinor:
   /// their registers do not hold two whole ones (an update is 1.1 to 1.5 times faster), and with two at a
   /// time streams from far are slower. All are taken where 16 bits are converted, and on GPUs, which load

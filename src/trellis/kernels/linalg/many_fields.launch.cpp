@@ -100,7 +100,7 @@ void subtract_on_cpu(const ManyFieldsCall& call, const SiteRange& sites) {
   }
 }
 
-constexpr int fields_at_a_time = 4;  // of products, whose terms are kept in registers
+constexpr int fields_at_a_time = 4;  // terms of these products are kept in registers
 
 /// A launch takes so many products as fit: of columns, their slices and groups of fields.
 template <class Layout, class Storage, int N>

@@ -65,7 +65,7 @@ class AggregateProducts {
     return tiles * tiles * (is_chiral ? 2 : 4);
   }
 
-  /// slot = (chiralities * tiles + tile of rows) * tiles + tile of columns
+  /// The slot is (chiralities * tiles + tile of rows) * tiles + tile of columns.
   TRELLIS_SITE_FN void operator()(int group, int slot) const {
     const int pair = slot / (tiles_ * tiles_);
     const int row_chirality = is_chiral_ ? pair : pair / 2, column_chirality = is_chiral_ ? pair : pair % 2;
@@ -163,13 +163,13 @@ struct MixColumnsCall {
   const int32_t* group_of = nullptr;  ///< [block]
   RawField field;                     ///< of one parity; columns are right-hand sides
   int vectors = 0;
-  /// [group][chirality][j][i][re, im][lane]: new column j = sum_{i <= j} old column i times this
+  /// It has [group][chirality][j][i][re, im][lane]: new column j = sum_{i <= j} old column i times this.
   const void* matrix = nullptr;
 };
 
 inline constexpr int most_vectors = 96;
 
-/// It works in place. About 48 flop a site, column and column before it.
+/// It works in place. It takes about 48 flop a site, column and column before it.
 template <class Layout, class Storage>
 class MixColumns {
  public:

@@ -26,7 +26,7 @@ class CoarseBoxOfRows {
   explicit CoarseBoxOfRows(const CoarseBoxCall& call)
       : call_{call}, in_{call.in, 4 * call.vectors}, out_{call.out, 4 * call.vectors} {}
 
-  /// slot = right-hand side * rows + row
+  /// The slot is right-hand side * rows + row.
   TRELLIS_SITE_FN void operator()(int box, int slot) const {
     const int rows = call_.rows(), of_site = 2 * call_.vectors, r = slot / rows, row = slot % rows;
     const int32_t* sites = call_.sites + size_t(box) * size_t(call_.sites_in_box);

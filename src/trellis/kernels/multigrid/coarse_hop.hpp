@@ -179,7 +179,7 @@ class CoarseHopOfRows {
 
   static int slots(int vectors, int rhs) { return 2 * vectors * Row::groups(rhs); }
 
-  /// slot = row * groups + group of columns: threads that read the same row run side by side.
+  /// The slot is row * groups + group of columns: threads that read the same row run side by side.
   TRELLIS_SITE_FN void operator()(int site, int slot) const {
     const int row = slot / groups_, first = slot % groups_ * columns;
     const bool is_lower = row >= row_.n / 2;

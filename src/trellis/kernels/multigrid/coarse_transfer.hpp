@@ -51,7 +51,7 @@ class CoarseProducts {
 
   static int slots(int vectors, int rhs) { return 2 * vectors * rhs; }
 
-  /// slot = right-hand side * rows + row
+  /// The slot is right-hand side * rows + row.
   TRELLIS_SITE_FN void operator()(int group, int slot) const {
     const int rows = 2 * vectors_, r = slot / rows, row = slot % rows;
     const int chirality = row / vectors_, column = row % vectors_, first = 2 * half_ * chirality;
@@ -131,7 +131,7 @@ class CoarseProlong {
 
   static int slots(int reals, int rhs) { return 2 * pieces_of_chirality(reals) * rhs; }
 
-  /// slot = (right-hand side * 2 + chirality) * pieces + piece
+  /// The slot is (right-hand side * 2 + chirality) * pieces + piece.
   TRELLIS_SITE_FN void operator()(int site, int slot) const {
     const int piece = slot % pieces_, chirality = slot / pieces_ % 2, r = slot / pieces_ / 2;
     const int first = piece * piece_of_chirality, left = half_ - first;
@@ -171,7 +171,7 @@ struct CoarseMixCall {
   const int32_t* group_of = nullptr;  ///< [block]
   RawField field;                     ///< of one parity; columns are right-hand sides
   int reals = 0, vectors = 0;
-  /// [group][chirality][j][i][re, im]: new column j = sum_{i <= j} old column i times this
+  /// It has [group][chirality][j][i][re, im]: new column j = sum_{i <= j} old column i times this.
   const double* matrix = nullptr;
 };
 

@@ -129,7 +129,7 @@ class RestrictOfColumn {
   static int groups(int rhs) { return (rhs + columns_of_fine - 1) / columns_of_fine; }
   static int slots(int vectors, int rhs) { return chiralities * vectors * groups(rhs); }
 
-  /// slot = (column * chiralities + chirality) * groups + group of right-hand sides
+  /// The slot is (column * chiralities + chirality) * groups + group of right-hand sides.
   TRELLIS_SITE_FN void operator()(int aggregate, int slot) const {
     const int first = slot % groups_ * columns_of_fine, chirality = slot / groups_ % chiralities,
               j = slot / groups_ / chiralities;

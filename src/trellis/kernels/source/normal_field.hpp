@@ -26,7 +26,7 @@ class NormalField {
   explicit NormalField(const NormalFieldCall& call) : call_{call}, out_{call.out, call.reals} {}
 
   TRELLIS_SITE_FN void operator()(int block, int slot) const {
-    constexpr double root_half = 0.70710678118654757;  // the double that is nearest to its square root
+    constexpr double root_half = 0.70710678118654757;  // this double is nearest to its square root
     const SiteRandom<Real> random(call_.key, call_.purpose, call_.trajectory,
                                   load_integers<Real>(call_.sites + size_t(block) * Elements::W));
     for (int c = 0; c < call_.reals / 2; ++c) {
