@@ -17,7 +17,7 @@ void write_multigrid(hdf5::Group& group, const Multigrid& multigrid);
 /// A file states this beside its arrays.
 struct StatedMultigrid {
   MultigridParams params;
-  double mass = 0, twisted_mass = 0;  ///< for which the coarse operator was built
+  double mass = 0, twisted_mass = 0;  ///< the coarse operator was built for these
   MultigridSetupReport report;
 };
 

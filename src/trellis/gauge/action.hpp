@@ -16,7 +16,7 @@ struct GaugeAction {
   double c0() const { return 1 - 8 * c1; }
 
   static GaugeAction wilson(double beta) { return {beta, 0.0}; }
-  static GaugeAction symanzik(double beta) { return {beta, -1.0 / 12}; }  ///< tree level
+  static GaugeAction symanzik(double beta) { return {beta, -1.0 / 12}; }  ///< this is the tree-level one
   static GaugeAction iwasaki(double beta) { return {beta, -0.331}; }
   static GaugeAction dbw2(double beta) { return {beta, -1.4088}; }
 };
@@ -31,12 +31,12 @@ void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, d
 /// The force with 2x1 loops needs this beside fields: slices of the six planes, scratch memory of each thread
 /// (on a GPU: slice). It is kept from call to call where many forces are needed.
 struct ForceWorkspace {
-  LatticePtr lattice;  ///< of the links it was made for, with their lanes and halo
+  LatticePtr lattice;  ///< it is that of the links it was made for, with their lanes and halo
   int lanes = 0, width = 0;
   Backend backend{};
   std::deque<PlaneTables> planes;
   Memory scratch;
-  size_t scratch_reals = 0;  ///< of one thread, on a GPU of one slice
+  size_t scratch_reals = 0;  ///< one thread has so many, on a GPU one slice
   void prepare(const GaugeField& U);
 };
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient,

@@ -24,7 +24,7 @@ class GradientFlow {
   /// Goes back to before the last step_with_error(). @pre there was one, and nothing since
   void undo_step();
 
-  double time() const { return time_; }  ///< t / a^2
+  double time() const { return time_; }  ///< it is t / a^2
   const GaugeField& field() const { return V_; }
 
  private:
@@ -43,8 +43,8 @@ class GradientFlow {
 };
 
 struct AdaptiveSteps {
-  double tolerance = 1e-6;  ///< of the error estimate of a step
-  double first = 0.01;      ///< length of the first step
+  double tolerance = 1e-6;  ///< the error estimate of a step stays below it
+  double first = 0.01;      ///< the first step has this length
   double largest = 0.2;     ///< no step is longer
 };
 

@@ -10,15 +10,16 @@
 namespace trellis {
 
 struct Plaquettes {
-  double all, spatial, temporal;  ///< means of Re tr P / 3 over sites and planes
+  double all, spatial, temporal;  ///< these are means of Re tr P / 3 over sites and planes
 };
 
 struct GaugeLoops {
   double plaquette, plaquette_spatial, plaquette_temporal;
-  double rectangle;   ///< mean of Re tr / 3 over sites and the 12 orientations of the 2x1 loop
-  double link_trace;  ///< mean of Re tr U / 3
-  std::complex<double> polyakov_loop;  ///< spatial mean of tr prod_t U_t / 3
-  double unitarity_violation;  ///< largest |(U U^dagger - 1)_ij| and |det U - 1|; infinity if not finite
+  double rectangle;   ///< it is the mean of Re tr / 3 over sites and the 12 orientations of the 2x1 loop
+  double link_trace;  ///< it is the mean of Re tr U / 3
+  std::complex<double> polyakov_loop;  ///< it is the spatial mean of tr prod_t U_t / 3
+  double unitarity_violation;  ///< it is the largest |(U U^dagger - 1)_ij| and |det U - 1|; infinity if not
+                               ///< finite
 };
 
 Plaquettes plaquettes(const GaugeField& U);

@@ -28,8 +28,8 @@ class StoutChain {
  private:
   StoutWeights rho_;
   int levels_;
-  std::vector<GaugeField> fields_;       ///< by level; 0: thin
-  std::vector<LinkDerivative> staples_;  ///< C of each level
+  std::vector<GaugeField> fields_;       ///< there is one for each level; 0 is thin
+  std::vector<LinkDerivative> staples_;  ///< each level has its C
   std::vector<LinkDerivative> work_;
 };
 

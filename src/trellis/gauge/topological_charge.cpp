@@ -10,7 +10,7 @@ namespace trellis {
 
 namespace {
 struct EnergyAndCharge {
-  double energy, charge;  ///< mean over sites; sum over sites
+  double energy, charge;  ///< one is a mean over sites, one a sum
 };
 
 EnergyAndCharge energy_and_charge(const GaugeField& U, LeafShape shape) {

@@ -102,7 +102,7 @@ class LoopBuilder {
   const GaugeField& U_;
   int nu_;
   std::vector<int> mus_;
-  GaugeField line_;  ///< slot nu: T links in nu
+  GaugeField line_;  ///< slot nu has T links in nu
   GaugeField P_, spare_;
 };
 }  // namespace

@@ -9,9 +9,9 @@ namespace trellis {
 
 /// Says which (mu, nu) the loops R long in mu and T long in nu have.
 enum class LoopPlanes {
-  temporal,  ///< mu spatial, nu = t
-  spatial,   ///< mu != nu, both spatial
-  all        ///< all twelve
+  temporal,  ///< mu is spatial, nu = t
+  spatial,   ///< mu != nu are both spatial
+  all        ///< these are all twelve
 };
 /// Throws BadArgument for an unknown name, with the legal ones.
 LoopPlanes loop_planes_of(const std::string& name);

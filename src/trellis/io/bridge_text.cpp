@@ -31,7 +31,7 @@ bool is_of_number(char c) {
 /// It is what stands in the file besides the numbers.
 struct Notes {
   int64_t comments = 0;
-  std::string unended;  ///< the last number, where no line end follows it
+  std::string unended;  ///< it is the last number, where no line end follows it
 };
 
 /// Calls word(begin, end, line) for each word of at most 64 characters outside comment lines, block by block,

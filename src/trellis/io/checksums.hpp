@@ -15,7 +15,7 @@ namespace trellis::io {
 class ScidacChecksum {
  public:
   void add(const std::byte* site, size_t bytes, int64_t global_index);
-  void merge(Communicator& communicator);  ///< collective, once
+  void merge(Communicator& communicator);  ///< it is called once; collective
   uint32_t a() const { return sums_[0]; }
   uint32_t b() const { return sums_[1]; }
 

@@ -22,9 +22,9 @@ GaugeFormat gauge_format_by_name(const std::string& name);
 /// A checksum of the data as stored is "scidac_a", "scidac_b", "nersc", "milc_29" or "milc_31".
 struct ChecksumReport {
   std::string kind;
-  std::optional<uint32_t> stored;  ///< empty where the file has none
+  std::optional<uint32_t> stored;  ///< it is empty where the file has none
   uint32_t computed = 0;
-  std::optional<bool> ok() const;  ///< empty where the file has none
+  std::optional<bool> ok() const;  ///< it is empty where the file has none
 };
 
 /// It has a number that the file's header gives, or a property that links must have, beside what was found.
@@ -33,20 +33,20 @@ struct ChecksumReport {
 struct ValueReport {
   std::string name;
   double expected = 0.0, found = 0.0, tolerance = 0.0;
-  bool ok() const { return std::abs(found - expected) <= tolerance; }  ///< false for NaN
+  bool ok() const { return std::abs(found - expected) <= tolerance; }  ///< it is false for NaN
 };
 
 /// It says what a file is and whether it is sound.
 struct FileReport {
   GaugeFormat format = GaugeFormat::ildg;
-  Coord lattice{0, 0, 0, 0};  ///< x, y, z, t
-  int precision_bits = 64;    ///< of the stored numbers; 64 for text
+  Coord lattice{0, 0, 0, 0};  ///< these are x, y, z, t
+  int precision_bits = 64;    ///< stored numbers have so many bits; text counts as 64
   std::vector<ChecksumReport> checksums;
   std::vector<ValueReport> values;
   std::vector<std::string> warnings;
   /// The file's header has these texts: NERSC keys, or LIME record types ("ildg-data-lfn", "xlf-info", ...).
   std::vector<std::pair<std::string, std::string>> metadata;
-  bool ok() const;  ///< no check failed (missing checksums do not count)
+  bool ok() const;  ///< it says that no check failed (missing checksums do not count)
 };
 
 struct ReadOptions {
@@ -77,13 +77,13 @@ FileReport probe_gauge_file(io::InputFile& file, const ReadOptions& options = {}
 FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOptions& options = {});
 
 struct WriteOptions {
-  int precision_bits = 0;         ///< 32 or 64; 0: 64, or what the format has
-  bool is_little_endian = false;  ///< NERSC and MILC only; the others have one byte order
-  std::string logical_file_name;  ///< ILDG: record ildg-data-lfn
-  std::string ensemble_id;        ///< NERSC
-  std::string ensemble_label;     ///< NERSC
-  std::string date;               ///< NERSC, SciDAC, MILC; no clock is read: equal fields give equal files
-  std::string user_xml;           ///< SciDAC record XML
+  int precision_bits = 0;         ///< it is 32 or 64; with 0 it is 64, or what the format has
+  bool is_little_endian = false;  ///< NERSC and MILC take it; the others have one byte order
+  std::string logical_file_name;  ///< ILDG has it in the record ildg-data-lfn
+  std::string ensemble_id;        ///< NERSC has it
+  std::string ensemble_label;     ///< NERSC has it
+  std::string date;      ///< NERSC, SciDAC and MILC have it; no clock is read: equal fields give equal files
+  std::string user_xml;  ///< it is SciDAC's record XML
   /// ILDG and SciDAC files get these further records (type, text) before the data.
   std::vector<std::pair<std::string, std::string>> extra_records;
 };

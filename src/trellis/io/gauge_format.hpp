@@ -11,12 +11,12 @@ namespace trellis::io {
 
 /// It has a file's header, and says where and how its links are stored.
 struct GaugeFileHeader {
-  FileReport report;  ///< checksums and values as stored; computed and found are filled in by reading
+  FileReport report;  ///< it has checksums and values as stored; computed and found are filled in by reading
   int64_t data_offset = 0;
-  int rows = 3;  ///< of each link that are stored
+  int rows = 3;  ///< so many rows of each link are stored
   ByteOrder order = ByteOrder::big;
   bool order_is_stated = true;
-  std::array<bool, 4> extent_is_stated{true, true, true, true};  ///< by the file, not by the caller
+  std::array<bool, 4> extent_is_stated{true, true, true, true};  ///< the file states it, not the caller
 
   RealFormat real_format() const { return {report.precision_bits, order}; }
   size_t bytes_per_link() const { return size_t(rows) * 6 * real_format().bytes(); }
@@ -68,7 +68,7 @@ std::string other_gauge_group(int64_t bytes, int64_t sites);
 /// A writer needs this besides the links of this rank.
 struct LinksToWrite {
   const Geometry& geometry;
-  const double* links;  ///< canonical
+  const double* links;  ///< they are in canonical order
   double plaquette, link_trace;
   RealFormat real_format;
 };

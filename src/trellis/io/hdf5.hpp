@@ -48,7 +48,7 @@ class Group {
   /// Returns an existing subgroup. Throws FileError where there is none.
   Group group(const std::string& name) const;
   bool has(const std::string& name) const;
-  std::vector<std::string> names() const;  ///< of subgroups and arrays, sorted
+  std::vector<std::string> names() const;  ///< subgroups and arrays have them; they are sorted
   const std::string& path() const { return path_; }
 
   /// Writes a whole array in row-major order; the data of rank 0 count, others may pass nullptr.
@@ -118,7 +118,7 @@ class Group {
                        int64_t count, int64_t bytes);
   Handle open_attribute(const std::string& name, const std::string& of) const;
   [[noreturn]] void fail(const std::string& what) const;
-  std::string full(const std::string& name) const;  ///< "PATH: /group/name", for messages
+  std::string full(const std::string& name) const;  ///< messages have "PATH: /group/name"
 
   std::shared_ptr<OpenFile> file_;
   std::string path_;
@@ -128,7 +128,7 @@ class File {
  public:
   /// Creates a file under the name path.partial, which commit() synchronises and renames to `path`.
   static File create(const std::string& path, CommunicatorPtr communicator = nullptr);
-  static File open(const std::string& path, CommunicatorPtr communicator = nullptr);  ///< for reading
+  static File open(const std::string& path, CommunicatorPtr communicator = nullptr);  ///< it is for reading
   ~File();
   File(File&&) noexcept;
   File& operator=(File&&) noexcept;

@@ -68,7 +68,7 @@ Handle access_properties(const Communicator& communicator) {
 }
 
 namespace {
-constexpr int64_t first_bytes = 1 << 16;  ///< what an empty file takes, and more
+constexpr int64_t first_bytes = 1 << 16;  ///< an empty file takes less
 
 /// Returns what keeps rank 0 from reading a file that should be there; "" if it can be read.
 std::string why_unreadable(const std::string& path) {

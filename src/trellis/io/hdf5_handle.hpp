@@ -41,13 +41,13 @@ class Handle {
 inline constexpr int64_t object_bytes = 8192;
 
 struct OpenFile {
-  std::string path;          ///< the final name
-  std::string current_path;  ///< path.partial while writing
+  std::string path;          ///< this is the final name
+  std::string current_path;  ///< it is path.partial while writing
   CommunicatorPtr communicator;
   Handle file;
   bool is_written = false;
-  int64_t expected_bytes = 0;  ///< a bound on what HDF5 will have written
-  int64_t reserved_bytes = 0;  ///< that the file system has promised
+  int64_t expected_bytes = 0;  ///< HDF5 will have written no more than this
+  int64_t reserved_bytes = 0;  ///< the file system has promised them
 
   /// Makes sure that the disk has room for `bytes` more before HDF5 starts to write them: parallel HDF5
   /// hangs, and any HDF5 crashes at the end of the program, when a write fails. Throws FileError. Collective.

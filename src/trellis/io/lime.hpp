@@ -15,8 +15,8 @@ inline constexpr int64_t lime_header_bytes = 144;
 
 struct LimeRecord {
   std::string type;
-  int64_t offset = 0;  ///< of the data
-  int64_t bytes = 0;   ///< of the data, without padding
+  int64_t offset = 0;  ///< it is where the data begin
+  int64_t bytes = 0;   ///< the data have so many, without padding
   bool begins_message = false;
   bool ends_message = false;
 };
@@ -27,7 +27,7 @@ struct LimeRecord {
 /// record of binary data that are no record and hide none.
 std::vector<LimeRecord> scan_lime(InputFile& file, std::vector<std::string>& warnings);
 
-bool is_binary_record(const LimeRecord& record);  ///< ildg-binary-data or scidac-binary-data
+bool is_binary_record(const LimeRecord& record);  ///< it is ildg-binary-data or scidac-binary-data
 
 /// Returns the first record of a type at or after position `from`; -1 where there is none.
 int find_record(const std::vector<LimeRecord>& records, const std::string& type, size_t from = 0);

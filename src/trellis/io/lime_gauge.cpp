@@ -25,7 +25,7 @@ std::string list_of_types(const std::vector<LimeRecord>& records) {
 struct Statement {
   std::array<std::optional<int64_t>, 4> extents;
   std::optional<int> precision_bits;
-  std::string defect;  ///< of ildg-format
+  std::string defect;  ///< it belongs to ildg-format
   std::string lattice_from = "ildg-format", precision_from = "ildg-format";
 
   int missing_extents() const { return int(std::count(extents.begin(), extents.end(), std::nullopt)); }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t header_bytes = 24, link_bytes = 144, site_bytes = 8 * link_bytes;
 constexpr size_t link_reals = 18;
-constexpr int direction_slot[Nd] = {1, 2, 3, 0};  ///< x y z t in the file's order t x y z
+constexpr int direction_slot[Nd] = {1, 2, 3, 0};  ///< x y z t have these places in the file's order t x y z
 constexpr RealFormat real_format{64, ByteOrder::little};
 enum class LinkOrder { openqcd, ddalphaamg };
 
@@ -53,8 +53,8 @@ int64_t link_offset(Coord x, int mu, const Coord& lattice, LinkOrder order) {
 }
 
 struct StoredLink {
-  int64_t offset;  ///< in the file
-  int64_t link;    ///< canonical index, site * 4 + mu
+  int64_t offset;  ///< the link has it in the file
+  int64_t link;    ///< it is the canonical index, site * 4 + mu
 };
 
 /// Calls body(links sorted by offset) for slabs of whole local time slices.

@@ -8,7 +8,7 @@ namespace trellis::io {
 enum class ByteOrder { big, little };
 
 struct RealFormat {
-  int bits = 64;  ///< 32 or 64
+  int bits = 64;  ///< there are 32 or 64
   ByteOrder order = ByteOrder::big;
   size_t bytes() const { return size_t(bits) / 8; }
 };

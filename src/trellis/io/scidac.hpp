@@ -15,7 +15,7 @@ namespace trellis::io {
 struct ScidacRecordInfo {
   std::optional<std::array<int64_t, 4>> dims;
   std::optional<int> precision_bits;
-  std::optional<int64_t> bytes_per_site;  ///< typesize * datacount
+  std::optional<int64_t> bytes_per_site;  ///< it is typesize * datacount
   std::string datatype;
 };
 
@@ -43,7 +43,7 @@ std::vector<std::pair<std::string, std::string>> text_records(InputFile& file,
 
 std::string scidac_private_file_xml(const Coord& lattice);
 struct ScidacDatum {
-  std::string datatype;  ///< "QDP_D3_ColorMatrix"
+  std::string datatype;  ///< it is "QDP_D3_ColorMatrix", say
   int precision_bits, colors, spins;
   int64_t typesize, datacount;
 };

@@ -12,8 +12,8 @@
 namespace trellis {
 
 struct SiteFieldOptions {
-  int precision_bits = 64;           ///< 32 or 64
-  std::string datatype = "Lattice";  ///< what QDP++ calls a field without a name of its own
+  int precision_bits = 64;           ///< there are 32 or 64
+  std::string datatype = "Lattice";  ///< QDP++ calls a field so that has no name of its own
   int colors = 3, spins = 4;
   /// These are the user's: scidac-file-xml (empty: the version of Trellis) and scidac-record-xml.
   std::string file_xml, record_xml;
@@ -29,7 +29,7 @@ struct SiteFieldReport {
   std::string datatype;
   std::vector<ChecksumReport> checksums;
   std::vector<std::string> warnings;
-  std::vector<std::pair<std::string, std::string>> metadata;  ///< text records
+  std::vector<std::pair<std::string, std::string>> metadata;  ///< these are the text records
 };
 
 /// Writes reals_per_site doubles for each site as one record, atomically like io::OutputFile. Collective.

@@ -29,8 +29,8 @@ class AxialCurrent {
 
  private:
   DomainWallMatrixPtr matrix_;
-  ConservedCurrent links_[2];      ///< temporal links that begin at even and odd times
-  std::vector<ExactSum> sums_[2];  ///< [time] of this rank
+  ConservedCurrent links_[2];      ///< they are temporal links that begin at even and odd times
+  std::vector<ExactSum> sums_[2];  ///< they are [time] of this rank
 };
 
 }  // namespace trellis

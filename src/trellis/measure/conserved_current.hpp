@@ -44,8 +44,8 @@ class ConservedCurrent {
   Backend backend() const { return hop_->choice().backend; }
 
  private:
-  std::unique_ptr<HoppingTerm> hop_;            ///< real parts of the weights
-  std::unique_ptr<HoppingTerm> imaginary_hop_;  ///< imaginary parts, where there are any
+  std::unique_ptr<HoppingTerm> hop_;            ///< it has the real parts of the weights
+  std::unique_ptr<HoppingTerm> imaginary_hop_;  ///< it has the imaginary parts, where there are any
 };
 
 /// Returns the source Gamma_w S: its propagator is sum S Gamma_w S (Wilson and clover).

@@ -95,8 +95,8 @@ class LinkProducts {
   Geometry geometry_;
   LatticePtr lattice_;
   int mu_;
-  ConservedCurrent links_[2];                    ///< by the parity of the site where they begin
-  std::optional<SiteField> leaving_, arriving_;  ///< of the link from, and the link to a local site
+  ConservedCurrent links_[2];  ///< there is one for each parity of the site where links begin
+  std::optional<SiteField> leaving_, arriving_;  ///< one is of the link from, one of the link to a local site
 };
 
 void require_lines(const DomainWallMatrix& matrix, const DomainWallLine& sequential,

@@ -14,8 +14,8 @@ namespace trellis {
 struct DomainWallSolve {
   SolverSpec solver = EvenOddSpec{MixedPrecisionSpec{CgSpec{}, Precision::half_precision}};
   int columns_per_solve = 1;  ///< links are shared by the slices already; more columns need more memory
-  bool keeps_five = false;    ///< for conserved currents
-  bool measures_axial_current = false;  ///< A_4(t) with the source's pion (axial_current.hpp)
+  bool keeps_five = false;    ///< conserved currents need them
+  bool measures_axial_current = false;  ///< it gives A_4(t) with the source's pion (axial_current.hpp)
   /// The first guess is the kept 5-D fields of a propagator that was solved with the same columns_per_solve;
   /// without any it is zero.
   const std::vector<SpinorField>* guess = nullptr;
@@ -24,9 +24,9 @@ struct DomainWallSolve {
 struct DomainWallPropagator {
   Propagator quark;
   /// The midpoint is q_mid = P_- psi_{Ls/2} + P_+ psi_{Ls/2-1}; m_res(t) = sum |q_mid|^2 / sum |q|^2.
-  std::optional<Propagator> midpoint;  ///< even Ls only
-  std::vector<SpinorField> five;       ///< psi of each solve, where asked for
-  std::vector<double> axial_current;   ///< A_4(t), t from the source, where asked for
+  std::optional<Propagator> midpoint;  ///< only an even Ls has one
+  std::vector<SpinorField> five;       ///< they are psi of each solve, where asked for
+  std::vector<double> axial_current;   ///< it is A_4(t), t from the source, where asked for
 };
 
 /// Solves for the quark propagator of a source. A missed tolerance is no error: it is in the report, whose

@@ -48,7 +48,7 @@ class GaussianStep {
  private:
   std::shared_ptr<const HopLinks> links_;
   SpinorHalo halos_[2];
-  KernelTable<int32_t> neighbours_[2];  ///< by parity
+  KernelTable<int32_t> neighbours_[2];  ///< each parity has its table
   CovariantHopCall call_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace trellis {
 
-using Momentum = std::array<int, 3>;  ///< n
+using Momentum = std::array<int, 3>;  ///< this is n
 using Momenta = std::vector<Momentum>;
 
 inline const Momenta zero_momentum{{0, 0, 0}};

@@ -12,20 +12,20 @@ namespace trellis {
 
 /// It tells which columns a source has.
 enum class SourceKind {
-  spinor,        ///< 12 right-hand sides of spinors: column = 3 spin + colour
-  colour_vector  ///< 3 right-hand sides of colour vectors: column = colour
+  spinor,        ///< there are 12 right-hand sides of spinors: column = 3 spin + colour
+  colour_vector  ///< there are 3 right-hand sides of colour vectors: column = colour
 };
 
 /// A source is not zero on these sites of a time slice.
 enum class SourceSites {
   all,
-  corners  ///< x, y and z even: one site of every cube, as all eight local staggered operators need it
+  corners  ///< x, y and z are even: one site of every cube, as all eight local staggered operators need it
 };
 
 struct Source {
-  SpinorField columns;      ///< full, in double, of one of the kinds
+  SpinorField columns;      ///< the field is full, in double, of one of the kinds
   Coord at{0, 0, 0, 0};     ///< times and momenta of correlators are counted from here (global coordinates)
-  std::string description;  ///< for provenance
+  std::string description;  ///< provenance tells it
 };
 
 inline bool has_site(SourceSites sites, const Coord& x) {

@@ -9,22 +9,22 @@
 namespace trellis {
 
 /// Returns `count` noise fields of colour vectors, numbers index, index + 1, ..., as right-hand sides of a
-/// full field in the storage of the matrix. Purpose trace_noise, draw = 3 index + colour.
+/// full field in the storage of the matrix. The purpose is trace_noise, and draw = 3 index + colour.
 SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, int count);
 
 /// Estimates v^dagger A v of traces for each column v. With unit vectors for v their sum is the trace.
 struct StaggeredTraces {
-  using Values = std::vector<std::complex<double>>;  ///< one per column
-  Values inverse;                                    ///< M^-1
-  Values density;                                    ///< M' M^-1, M' = dM/d(mu/T) (real chemical potential)
-  Values curvature;  ///< M'' M^-1 - M' M^-1 M' M^-1, the connected part of the second derivative
-  std::vector<Values> magnetisation;  ///< (dM/dk) M^-1 for each plane asked for
-  SolveReport report;                 ///< of all solves; relative_residual of the last
+  using Values = std::vector<std::complex<double>>;  ///< there is one per column
+  Values inverse;                                    ///< A is M^-1
+  Values density;    ///< A is M' M^-1, M' = dM/d(mu/T) (real chemical potential)
+  Values curvature;  ///< A is M'' M^-1 - M' M^-1 M' M^-1, the connected part of the second derivative
+  std::vector<Values> magnetisation;  ///< A is (dM/dk) M^-1 for each plane asked for
+  SolveReport report;                 ///< it covers all solves; relative_residual is that of the last
 };
 
 struct TraceSpec {
-  bool has_curvature = false;  ///< costs a second solve
-  std::vector<int> planes;     ///< of the flux (StaggeredPhases)
+  bool has_curvature = false;  ///< it costs a second solve
+  std::vector<int> planes;     ///< these are planes of the flux (StaggeredPhases)
 };
 
 /// Computes the traces for these columns. Collective. @pre columns is full, in double; naive or improved

@@ -13,11 +13,11 @@
 namespace trellis {
 
 struct NucleonSink {
-  int separation;  ///< t, from the source
+  int separation;  ///< it is t, from the source
   /// These are the weights of the lines that carry the current: {1, 0} is up (the sum of its two), {0, 1} is
   /// down, {1, -1} is the isovector combination for the price of one solve.
   std::array<double, 2> up_and_down;
-  SpinMatrix projector;  ///< parity_projector(1), polarised_projector(1), ...
+  SpinMatrix projector;  ///< it is parity_projector(1), polarised_projector(1), ...
   Momentum momentum{0, 0, 0};
 };
 

@@ -74,7 +74,7 @@ class DirectionHops {
 
   HopLinks links_;
   HopStencilPtr stencil_;
-  KernelTable<int32_t> neighbours_[2];  ///< by parity
+  KernelTable<int32_t> neighbours_[2];  ///< each parity has its table
   std::unique_ptr<VectorHalo> halos_[spatial_directions][2];
 };
 

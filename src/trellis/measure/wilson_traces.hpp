@@ -12,12 +12,12 @@ namespace trellis {
 
 /// Estimates v^dagger A v of traces for each column v. With unit vectors for v their sum is the trace.
 struct WilsonTraces {
-  using Values = std::vector<std::complex<double>>;  ///< one per column
-  Values inverse;                                    ///< M^-1
-  Values gamma5;                                     ///< gamma5 M^-1
-  Values density;                                    ///< M' M^-1, M' = dM/d(mu/T) (real chemical potential)
-  Values curvature;    ///< M'' M^-1 - M' M^-1 M' M^-1, the connected part of the second derivative
-  SolveReport report;  ///< of all solves; relative_residual of the last
+  using Values = std::vector<std::complex<double>>;  ///< there is one per column
+  Values inverse;                                    ///< A is M^-1
+  Values gamma5;                                     ///< A is gamma5 M^-1
+  Values density;      ///< A is M' M^-1, M' = dM/d(mu/T) (real chemical potential)
+  Values curvature;    ///< A is M'' M^-1 - M' M^-1 M' M^-1, the connected part of the second derivative
+  SolveReport report;  ///< it covers all solves; relative_residual is that of the last
 };
 
 /// The chemical potential enters as exp(+-mu) on the temporal hops, which is where the conserved charge sits.

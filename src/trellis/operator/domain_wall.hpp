@@ -56,12 +56,12 @@ class DomainWallMatrix {
   /// Computes out = D_- in = (1 - c5 A) in + c5/2 H in, on full fields.
   void apply_D_minus(SpinorField& out, const SpinorField& in) const;
 
-  double fifth_flops(FifthMatrix T) const;  ///< per site and slice
+  double fifth_flops(FifthMatrix T) const;  ///< a site and slice takes so many
 
  private:
   FifthDimensionCall fifth_call(const SpinorField& out, const SpinorField& in, int parity, FifthMatrix T,
                                 bool is_dagger) const;
-  std::shared_ptr<const GaugeField> U_;  ///< kept to build the matrix in other storages
+  std::shared_ptr<const GaugeField> U_;  ///< it is kept to build the matrix in other storages
   DomainWallParams params_;
   std::shared_ptr<const HoppingTerm> hop_;
   std::vector<FifthCoefficients> fifth_;  ///< [matrix][is_dagger]
@@ -127,7 +127,7 @@ class DomainWallSchur final : public SchurOperator {
   /// |out|^2 is summed by the last hop.
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   Cost cost_of_form(int columns, bool is_dagger) const;
-  double conventional_flops() const;  ///< of one column
+  double conventional_flops() const;  ///< one column takes so many
   /// Return the costs of T in, and of x + coefficient H in, on half the sites.
   Cost fifth_cost(FifthMatrix T, int columns) const;
   Cost hop_plus_cost(int columns) const;

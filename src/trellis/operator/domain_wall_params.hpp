@@ -8,10 +8,10 @@
 namespace trellis {
 
 struct DomainWallParams {
-  double mass = 0.1;           ///< m_f
+  double mass = 0.1;           ///< it is m_f
   double M5 = 1.8;             ///< the kernel is D_W(-M5), 0 < M5 < 2
-  double nu = 1.0, xi0 = 1.0;  ///< anisotropy of the kernel, as of WilsonParams
-  int Ls = 8;                  ///< even for midpoint correlators
+  double nu = 1.0, xi0 = 1.0;  ///< these are the anisotropy of the kernel, as of WilsonParams
+  int Ls = 8;                  ///< midpoint correlators need an even one
   /// There is one number for all slices, or one for each (zMoebius, also complex). Shamir fermions have b5 =
   /// 1, c5 = 0.
   std::vector<std::complex<double>> b5{1.0}, c5{0.0};

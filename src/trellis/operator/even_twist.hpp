@@ -26,7 +26,8 @@ class EvenTwist final : public LinearOperator {
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   std::shared_ptr<const WilsonOperator> M_;
   double rho_;
-  mutable std::map<int, SpinorField> work_;  ///< by columns; zero on the odd sites
+  /// There is one for each number of columns; it is zero on the odd sites.
+  mutable std::map<int, SpinorField> work_;
 };
 
 }  // namespace trellis

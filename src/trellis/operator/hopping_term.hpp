@@ -21,7 +21,7 @@ namespace trellis {
 struct HopTask {
   SiteTerm x_term = SiteTerm::none, hop_term = SiteTerm::chiral_scalar;
   const SpinorField* x = nullptr;
-  const SpinorField* clover = nullptr;                    ///< 72 reals, this storage, the parity of out
+  const SpinorField* clover = nullptr;  ///< it has 72 reals, this storage, the parity of out
   std::complex<double> x_scalar = 0.0, hop_scalar = 1.0;  ///< a + i b stands for a + i b gamma5
   double coefficient = 1.0;
   bool is_dagger = false;
@@ -104,7 +104,7 @@ class HoppingTerm {
   /// The blocks of launches lie here in the order in which they are visited. Launches that cannot be cut take
   /// them in the order of the layout, from its tables.
   struct Walk {
-    std::vector<int32_t> all, inner[2], border[2];  ///< by parity
+    std::vector<int32_t> all, inner[2], border[2];  ///< inner and border have one for each parity
   };
   const Walk& walk(int slots) const;
   SiteTablesPtr tables_;

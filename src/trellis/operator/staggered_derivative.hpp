@@ -23,8 +23,8 @@ class StaggeredLinkDerivative {
   /// their lanes
   void add(LinkDerivative& G, LinkDerivative* far, const std::vector<const SpinorField*>& X,
            const std::vector<double>& coefficients) const;
-  double flops(int rhs) const;  ///< of one add(), all ranks
-  double bytes(int rhs) const;  ///< must-move, of one add(), all ranks
+  double flops(int rhs) const;  ///< one add() takes so many, on all ranks
+  double bytes(int rhs) const;  ///< one add() must move so many, on all ranks
 
  private:
   /// All right-hand sides lie in one field, Z on each parity, with their coefficients.

@@ -41,7 +41,7 @@ class StaggeredLinks {
   const LatticePtr& lattice_ptr() const { return near_->lattice_ptr(); }
   const KernelChoice& choice() const { return choice_; }
   std::shared_ptr<const HopLinks> near(Precision precision) const;
-  std::shared_ptr<const HopLinks> far(Precision precision) const;  ///< null for naive links
+  std::shared_ptr<const HopLinks> far(Precision precision) const;  ///< it is null for naive links
   /// Returns the neighbours over distance 1 or 3 in the layout of a storage.
   HopStencilPtr stencil(Precision precision, int distance) const;
 

@@ -18,9 +18,9 @@ inline constexpr int flux_planes = 6;
 using Flux = std::array<int, flux_planes>;
 
 struct StaggeredPhases {
-  BoundaryPhases boundary{1.0, 1.0, 1.0, -1.0};  ///< of modulus 1
+  BoundaryPhases boundary{1.0, 1.0, 1.0, -1.0};  ///< they have modulus 1
   double mu_over_ipiT = 0.0;                     ///< theta_t += pi mu_over_ipiT / Lt
-  Flux flux{};                                   ///< quanta k of each plane, the charge included
+  Flux flux{};                                   ///< it has the quanta k of each plane, the charge included
 };
 
 /// Returns k of each plane from the charge in thirds of e and the quanta b (b_x, b_y, b_z), e (e_x, e_y,
@@ -36,7 +36,7 @@ double flux_weight(int plane, const Coord& extents, const Coord& x, int mu);
 /// The factors of one hop are forward(x, mu) of the leg to x + d mu, and backward(y, mu) of the leg from x to
 /// y = x - d mu.
 struct HopFactors {
-  using Factor = std::function<std::complex<double>(const Coord& x, int mu)>;  ///< global coordinates
+  using Factor = std::function<std::complex<double>(const Coord& x, int mu)>;  ///< x is in global coordinates
   Factor forward, backward;
 };
 /// Returns the factors of the Dirac operator, times a coefficient: u and -conj(u); at distance 3 the products

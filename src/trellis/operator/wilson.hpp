@@ -74,11 +74,12 @@ class WilsonMatrix {
                  bool is_dagger) const;
   void run(SpinorField& out, int parity, const SpinorField& in, const HopTask& task,
            Coefficients* norm2) const;
-  std::shared_ptr<const GaugeField> U_;  ///< kept to build the matrix in other storages
+  std::shared_ptr<const GaugeField> U_;  ///< it is kept to build the matrix in other storages
   WilsonParams params_;
   std::shared_ptr<const HoppingTerm> hop_;
   std::shared_ptr<const SpinorField> clover_, clover_inverse_;
-  std::shared_ptr<const SpinorField> twisted_inverse_;  ///< with a twisted mass; clover_inverse_ is C then
+  /// A twisted mass needs it; clover_inverse_ is C then.
+  std::shared_ptr<const SpinorField> twisted_inverse_;
 };
 using WilsonMatrixPtr = std::shared_ptr<const WilsonMatrix>;
 

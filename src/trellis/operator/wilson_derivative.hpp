@@ -23,8 +23,9 @@ class WilsonLinkDerivative {
   /// Adds the clover part to G.
   void finish(LinkDerivative& G);
 
-  double flops(int rhs) const;  ///< per site: of one add() (a finish() for each begin() comes on top)
-  double bytes(int rhs) const;  ///< must-move, per site: likewise
+  /// One add() takes so many per site (a finish() for each begin() comes on top).
+  double flops(int rhs) const;
+  double bytes(int rhs) const;  ///< one add() must move so many per site
 
  private:
   void make_tables();

@@ -16,10 +16,11 @@ inline constexpr double mass_to_kappa(double mass) { return 1.0 / (2.0 * (4.0 + 
 
 struct WilsonParams {
   double mass = 0.0;
-  double csw_spatial = 0.0;    ///< c_R; the coefficient of the spatial planes is csw_spatial / xi0
-  double csw_temporal = 0.0;   ///< c_T; csw of the isotropic action is both
-  double nu = 1.0, xi0 = 1.0;  ///< anisotropy: diagonal 1 + 3 nu / xi0 + m, spatial hops times nu / xi0
-  double twisted_mass = 0.0;   ///< mu of + i mu gamma5
+  double csw_spatial = 0.0;   ///< it is c_R; the coefficient of the spatial planes is csw_spatial / xi0
+  double csw_temporal = 0.0;  ///< it is c_T; csw of the isotropic action is both
+  /// The anisotropy makes the diagonal 1 + 3 nu / xi0 + m, spatial hops times nu / xi0.
+  double nu = 1.0, xi0 = 1.0;
+  double twisted_mass = 0.0;  ///< it is mu of + i mu gamma5
   BoundaryPhases boundary{1.0, 1.0, 1.0, -1.0};
 
   bool has_clover() const { return csw_spatial != 0.0 || csw_temporal != 0.0; }
@@ -30,8 +31,8 @@ struct WilsonParams {
 struct KernelChoice {
   Precision precision = Precision::double_precision;
   int link_reals = 18;
-  Backend backend{};  ///< the CPU, if none is named
-  int lanes = 0;      ///< 0: the vector width of this build
+  Backend backend{};  ///< it is the CPU, if none is named
+  int lanes = 0;      ///< 0 is the vector width of this build
 };
 
 }  // namespace trellis

@@ -139,8 +139,8 @@ class Regions {
 
   Counts piece_send_, piece_receive_, byte_send_, byte_receive_;
   std::vector<Piece> sent_, received_;
-  std::vector<size_t> buffer_at_;  ///< of received_[i], in the order of ranks
-  std::vector<int64_t> order_;     ///< of received_, by offset
+  std::vector<size_t> buffer_at_;  ///< it tells where received_[i] lies, in the order of ranks
+  std::vector<int64_t> order_;     ///< it orders received_ by offset
 };
 
 constexpr int64_t largest_call = int64_t(1) << 30;

@@ -12,9 +12,9 @@ namespace trellis {
 struct SiteRange;
 
 struct ColourProductsCall {
-  RawField quark, antiquark;  ///< three colour vectors a site, of one parity
+  RawField quark, antiquark;  ///< they have three colour vectors a site, of one parity
   ProductBuffer out;
-  int first_block = 0;  ///< block number 0 of the chunk
+  int first_block = 0;  ///< it is block number 0 of the chunk
 };
 
 template <class Layout, class Storage>

@@ -7,10 +7,10 @@
 namespace trellis {
 
 struct HalfSpinorsCall {
-  RawField from, to;                    ///< of one parity
-  int from_first = 0, from_stride = 1;  ///< slot of right-hand side r: first + stride * r
+  RawField from, to;                    ///< both have one parity
+  int from_first = 0, from_stride = 1;  ///< right-hand side r has the slot first + stride * r
   int to_first = 0, to_stride = 1;
-  bool is_lower = false;  ///< spins 2 and 3
+  bool is_lower = false;  ///< it tells spins 2 and 3
   int rhs = 1;
 };
 

@@ -14,10 +14,10 @@ struct SiteRange;
 inline constexpr int meson_components = 256;
 
 struct MesonProductsCall {
-  RawField quark, antiquark;  ///< propagators, of one parity
+  RawField quark, antiquark;  ///< they are propagators, of one parity
   ProductBuffer out;
-  int first_block = 0;                  ///< block number 0 of the chunk
-  const int32_t* components = nullptr;  ///< those that are wanted, as components of `out`; null: all
+  int first_block = 0;                  ///< it is block number 0 of the chunk
+  const int32_t* components = nullptr;  ///< these are wanted, as components of `out`; null: all
   int count = meson_components;
 };
 

@@ -21,8 +21,8 @@ struct NucleonSpins {
 struct NucleonSinkShape {
   const NucleonSpins* spins = nullptr;
   int count = 0;
-  double up = 0, down = 0;    ///< weights of the lines that carry the current
-  MomentumPhaseTable phases;  ///< of one momentum
+  double up = 0, down = 0;    ///< the lines that carry the current have these weights
+  MomentumPhaseTable phases;  ///< they belong to one momentum
   Complex<double> wrapped{1.0, 0.0};
 };
 
@@ -83,10 +83,10 @@ TRELLIS_SITE_FN void nucleon_sink_column(double (&b)[24], const SpinColourMatrix
 }
 
 struct NucleonSinkCall {
-  RawField up, down;  ///< propagators of one parity
-  RawField out;       ///< twelve columns in double
+  RawField up, down;  ///< they are propagators of one parity
+  RawField out;       ///< it has twelve columns in double
   NucleonSinkShape shape;
-  SiteCoordinates coordinates;  ///< of that parity
+  SiteCoordinates coordinates;  ///< they belong to that parity
 };
 
 /// It computes a site of a device. Its matrices lie in the thread's own memory.

@@ -11,14 +11,14 @@ namespace trellis {
 /// Threads add the terms of a slice's sites, each those of every threads-th site, to partial sums, which are
 /// merged when the slice is complete.
 struct PartialSumsCall {
-  static constexpr int threads = 128;       ///< partial sums of each row
-  static constexpr int momenta_a_pass = 4;  ///< of a thread, which reads the products once for them
-  ProductBuffer products;                   ///< of some time slices, one after the other
+  static constexpr int threads = 128;       ///< each row has so many partial sums
+  static constexpr int momenta_a_pass = 4;  ///< a thread has so many, and reads the products once for them
+  ProductBuffer products;                   ///< it has some time slices, one after the other
   int components = 0, momenta = 1;
-  int slices = 1, slice_sites = 0;  ///< how many slices, and sites of each
+  int slices = 1, slice_sites = 0;  ///< there are so many slices, and sites of each
   const double* phases = nullptr;   ///< [momentum][re, im][stride]
   PartialSum* partials = nullptr;   ///< [slice][row][thread], row = [momentum][component][re, im]
-  bool is_first = false;            ///< what is in them does not count
+  bool is_first = false;            ///< what is in the partial sums does not count
   int rows() const { return momenta * components * 2; }
   size_t partial_count() const { return size_t(slices) * size_t(rows()) * threads; }
 };
@@ -77,7 +77,7 @@ class AddToPartials {
 struct MergePartials {
   PartialSum* partials;  ///< [row][piece][count][step]
   int pieces, count, step;
-  PartialSum* totals;  ///< [row][piece], or null: they stay where they are
+  PartialSum* totals;  ///< they are [row][piece]; null: sums stay where they are
 
   TRELLIS_SITE_FN void operator()(int row, int piece) const {
     const size_t index = size_t(row) * size_t(pieces) + size_t(piece);

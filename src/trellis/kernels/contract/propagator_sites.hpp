@@ -50,7 +50,7 @@ struct NormProductsCall {
   RawField columns;
   int slots = 12;
   ProductBuffer out;
-  int first_block = 0;  ///< block number 0 of the chunk
+  int first_block = 0;  ///< it is block number 0 of the chunk
 };
 
 template <class Layout, class Storage>

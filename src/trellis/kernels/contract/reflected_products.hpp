@@ -11,11 +11,11 @@ namespace trellis {
 struct SiteRange;
 
 struct ReflectedProductsCall {
-  RawField left, right;  ///< in double, of one parity
+  RawField left, right;  ///< they are in double, of one parity
   int rhs = 1, slices = 1;
-  ProductBuffer out;    ///< one component, or without data:
-  RawField sum;         ///< two reals a site, to which the product is added
-  int first_block = 0;  ///< block number 0 of the chunk
+  ProductBuffer out;    ///< it has one component; without data the sum is used
+  RawField sum;         ///< it has two reals a site, to which the product is added
+  int first_block = 0;  ///< it is block number 0 of the chunk
 };
 
 template <class Layout, class Storage>
@@ -58,7 +58,7 @@ template <class Layout, class Storage>
 struct SiteNumbers {
   SiteArray<Layout, Storage, 2> field;
   ProductBuffer out;
-  int first_block;  ///< block number 0 of the chunk
+  int first_block;  ///< it is block number 0 of the chunk
 
   TRELLIS_SITE_FN void operator()(int block) const {
     typename SiteArray<Layout, Storage, 2>::Real z[2];

@@ -36,9 +36,10 @@ class PropagatorView {
 /// lie on `groups` different time slices; those of one slice are neighbours (t is the slowest lane
 /// direction), and each group is summed by itself.
 struct ProductBuffer {
-  double* data = nullptr;  ///< 64-byte aligned
+  double* data = nullptr;  ///< it is 64-byte aligned
   int groups = 1;
-  int stride = 0;  ///< doubles between groups; a multiple of 8, at least the sites of a group, the rest zero
+  int stride = 0;  ///< so many doubles lie between groups; it is a multiple of 8, at least the sites of a
+                   ///< group, the rest zero
 
   TRELLIS_SITE_FN double* row(int real, int group) const {
     return data + (size_t(real) * groups + group) * stride;

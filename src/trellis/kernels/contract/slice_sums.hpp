@@ -10,10 +10,10 @@ namespace trellis {
 struct SliceSumsCall {
   ProductBuffer products;
   int components = 0;
-  int sites = 0;                   ///< of a group
+  int sites = 0;                   ///< a group has so many
   const double* phases = nullptr;  ///< [momentum][re, im][group][stride]
   int momenta = 1;
-  ExactSum* sums = nullptr;  ///< [group][momentum][component][re, im]; added to
+  ExactSum* sums = nullptr;  ///< products are added to [group][momentum][component][re, im]
 };
 
 /// A launch reads so many sites of a row at once: rows that end earlier are filled with zeros.

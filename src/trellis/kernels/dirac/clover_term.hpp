@@ -16,11 +16,11 @@ namespace trellis {
 struct CloverTermCall {
   RawField links;
   ExtendedTables tables;
-  RawField out[2];                    ///< by parity, double, same lanes
+  RawField out[2];                    ///< there is one for each parity, in double, with the same lanes
   const int32_t* even_odd = nullptr;  ///< [extended block]: block << 1 | parity of the even-odd order
   double diagonal = 0;
-  double coefficient[4][4] = {};        ///< c_munu, mu < nu
-  double gamma[4][4][2][2][2][2] = {};  ///< gamma_mu gamma_nu: [mu][nu][chirality][row][column][re, im]
+  double coefficient[4][4] = {};        ///< it is c_munu, mu < nu
+  double gamma[4][4][2][2][2][2] = {};  ///< it is gamma_mu gamma_nu: [mu][nu][chirality][row][column][re, im]
 };
 
 /// Returns the clover field strength F_munu(x) (anti-hermitian up to rounding; the trace is kept).

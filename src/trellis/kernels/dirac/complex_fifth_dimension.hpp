@@ -96,7 +96,7 @@ class ComplexFifthDimension {
   Spinors out_, in_, x_;
   SliceOrder order_;
   bool has_x_, has_recursion_;
-  Complex<Scalar> coefficients_[2][largest_Ls][6] = {};  ///< as in FifthDimension
+  Complex<Scalar> coefficients_[2][largest_Ls][6] = {};  ///< they are as in FifthDimension
 };
 
 }  // namespace trellis

@@ -106,7 +106,7 @@ class FifthDimension {
 
  private:
   static constexpr bool stores_components = !Array::is_half && !Array::is_gpu;
-  static constexpr int row = stores_components ? 12 : 24;  ///< reals from a slice of z to the next
+  static constexpr int row = stores_components ? 12 : 24;  ///< it counts reals from a slice of z to the next
 
   /// Returns the coefficient (0 to 5: p, r, q, a, b, c) of number i.
   template <int k>
@@ -232,7 +232,8 @@ class FifthDimension {
   Spinors out_, in_, x_;
   SliceOrder order_;
   bool has_x_, has_recursion_, has_product_;
-  Scalar coefficients_[2][largest_Ls][6] = {};  ///< zero beyond the slices: all of it travels to a GPU
+  /// They are zero beyond the slices: all of it travels to a GPU.
+  Scalar coefficients_[2][largest_Ls][6] = {};
 };
 
 struct SiteRange;

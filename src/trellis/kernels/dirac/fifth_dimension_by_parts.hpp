@@ -122,7 +122,8 @@ class FifthDimensionByParts {
   Array out_, in_, x_;
   SliceOrder order_;
   bool has_x_, has_recursion_, has_product_;
-  Scalar coefficients_[2][largest_Ls][6] = {};  ///< zero beyond the slices: all of it travels to a GPU
+  /// They are zero beyond the slices: all of it travels to a GPU.
+  Scalar coefficients_[2][largest_Ls][6] = {};
 };
 
 }  // namespace trellis

@@ -14,12 +14,12 @@ inline constexpr double staggered_derivative_flops(int rhs) { return 4.0 * (78.0
 inline constexpr double staggered_derivative_bytes(int rhs) { return 2.0 * 576.0 + 48.0 * rhs; }
 
 struct StaggeredDerivativeCall {
-  RawHopStencil stencil;  ///< of the parity of the sites x
+  RawHopStencil stencil;  ///< it belongs to the parity of the sites x
   RawPhases phases;
-  RawField here, there;                  ///< z on the parity of x, and on the other
-  RawField ghosts[8];                    ///< forward legs
-  RawField derivative;                   ///< extended order, slot = mu
-  const int32_t* target = nullptr;       ///< [block] in the extended order
+  RawField here, there;                  ///< they are z on the parity of x, and on the other
+  RawField ghosts[8];                    ///< they belong to forward legs
+  RawField derivative;                   ///< it lies in extended order, slot = mu
+  const int32_t* target = nullptr;       ///< it is [block] in the extended order
   const double* coefficients = nullptr;  ///< [slot]
   double sign = 1;
   int slots = 1;

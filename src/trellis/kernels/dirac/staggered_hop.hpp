@@ -30,21 +30,24 @@ inline constexpr double staggered_hop_flops = 570, improved_hop_flops = 1146;
 
 /// It has links, neighbours, factors and ghosts of one distance.
 struct HopPart {
-  RawHopStencil stencil;             ///< of the parity of `out`
-  RawPhases phases;                  ///< of the parity of `out`
-  RawField links_here, links_there;  ///< parity of `out` and of `in`; slot = mu, or 4 + mu: back links
-  int link_reals = 0;                ///< 18, 12, 14; 0: no hops over this distance
-  RawField ghosts[8];                ///< colour vectors by leg; slots = right-hand sides
+  RawHopStencil stencil;  ///< it belongs to the parity of `out`
+  RawPhases phases;       ///< they belong to the parity of `out`
+  /// They have the parity of `out` and of `in`; slot = mu, or 4 + mu: back links.
+  RawField links_here, links_there;
+  int link_reals = 0;  ///< it is 18, 12 or 14; 0: there are no hops over this distance
+  RawField ghosts[8];  ///< each leg has colour vectors; slots = right-hand sides
 };
 
 struct StaggeredHopCall {
   HopPart near, far;
   RawField in, out;
-  RawField x;  ///< parity of `out`; used when x_scalar is not 0
+  RawField x;  ///< it has the parity of `out`; used when x_scalar is not 0
   double x_scalar = 0, hop_scalar = 1;
   int slots = 1;
-  ExactSum* energies = nullptr;  ///< [slot] += Re x^dagger out; not in 16-bit storage, at most 2 slots
-  size_t working_set = 0;        ///< bytes of links and fields on this rank; 0 where nothing is read ahead
+  /// It computes [slot] += Re x^dagger out; not in 16-bit storage, at most 2 slots.
+  ExactSum* energies = nullptr;
+  /// It counts bytes of links and fields on this rank; 0 where nothing is read ahead.
+  size_t working_set = 0;
   const Geometry* geometry = nullptr;
 };
 

@@ -12,7 +12,7 @@ namespace trellis {
 /// The call is out = [sum +] P in + i twist gamma5 Q in; P and Q are hermitian blocks of 72 reals. Fields may
 /// be the same.
 struct TwistedCloverCall {
-  RawField out, in, sum, P, Q;  ///< null data: no sum, Q = 1
+  RawField out, in, sum, P, Q;  ///< with null data there is no sum, and Q = 1
   double twist = 0;
   int slots = 1;
 };

@@ -72,10 +72,10 @@ TRELLIS_SITE_FN void add_antihermitian(R (&r)[9], const R& a, const ColorMatrix<
 TRELLIS_SITE_FN int plane_index(int mu, int nu) { return mu == 0 ? nu - 1 : mu + nu; }
 
 struct SpinorPairCall {
-  RawField X, Y;                    ///< spinors of one parity
-  int slot = 0;                     ///< right-hand side
-  const int32_t* target = nullptr;  ///< [even-odd block]: extended block
-  RawField pair;                    ///< two slots of 24 of three
+  RawField X, Y;                    ///< they are spinors of one parity
+  int slot = 0;                     ///< it is the right-hand side
+  const int32_t* target = nullptr;  ///< it has [even-odd block]: extended block
+  RawField pair;                    ///< two of its three slots of 24 are used
 };
 
 /// It copies X and Y to the order of the gauge field.
@@ -99,7 +99,7 @@ class SpinorPair {
 };
 
 struct WilsonDerivativeCall {
-  RawField derivative, pair, weights;  ///< weights: [block][4 complex][lane]
+  RawField derivative, pair, weights;  ///< weights are [block][4 complex][lane]
   ExtendedTables tables;
   double coefficient = 1;
 };
@@ -152,13 +152,13 @@ class WilsonHopDerivative {
 };
 
 struct CloverInsertionCall {
-  RawField insertion;                   ///< B
-  RawField pair;                        ///< X, Y; or
-  RawField inverse;                     ///< A^-1 of one parity, 72 reals
-  const int32_t* even_odd = nullptr;    ///< [extended block]: block << 1 | parity
-  int parity = 0;                       ///< of the inverse
-  double coefficient[4][4] = {};        ///< c_munu, mu < nu, times a factor
-  double gamma[4][4][2][2][2][2] = {};  ///< gamma_mu gamma_nu: [mu][nu][chirality][row][column][re, im]
+  RawField insertion;                   ///< it is B
+  RawField pair;                        ///< it is X, Y; or
+  RawField inverse;                     ///< it is A^-1 of one parity, 72 reals
+  const int32_t* even_odd = nullptr;    ///< it has [extended block]: block << 1 | parity
+  int parity = 0;                       ///< it is that of the inverse
+  double coefficient[4][4] = {};        ///< it is c_munu, mu < nu, times a factor
+  double gamma[4][4][2][2][2][2] = {};  ///< it is gamma_mu gamma_nu: [mu][nu][chirality][row][column][re, im]
 };
 
 /// It adds to B the part of a pair, or of the determinant of A: W_ij = -(c / 2) sum_{s s'} (A^-1)_{s' i, s j}

@@ -26,21 +26,22 @@ inline constexpr double wilson_hop_flops = 1320;
 enum class SiteTerm { none, chiral_scalar, clover };
 
 struct WilsonHopCall {
-  RawStencil stencil;                ///< of the parity of `out`
-  RawField links_here, links_there;  ///< parity of `out` and of `in`; slot = mu
+  RawStencil stencil;                ///< it belongs to the parity of `out`
+  RawField links_here, links_there;  ///< they have the parity of `out` and of `in`; slot = mu
   int link_reals = 18;
   RawField in, out;
-  RawField x;          ///< parity of `out`; used when x_term is not none
-  RawField clover;     ///< parity of `out`; used by clover terms
-  RawField ghosts[8];  ///< by leg (WilsonGhosts); slots = right-hand sides
+  RawField x;          ///< it has the parity of `out`; used when x_term is not none
+  RawField clover;     ///< it has the parity of `out`; clover terms use it
+  RawField ghosts[8];  ///< each leg has its own (WilsonGhosts); slots = right-hand sides
   SiteTerm x_term = SiteTerm::none, hop_term = SiteTerm::chiral_scalar;
   double x_scalar[2] = {0, 0}, hop_scalar[2] = {1, 0};
-  double coefficient = 1.0;  ///< multiplies H psi before a clover hop_term
+  double coefficient = 1.0;  ///< it multiplies H psi before a clover hop_term
   bool is_dagger = false;
   int slots = 1;
-  size_t working_set = 0;  ///< bytes of links and fields on this rank; 0: nothing is read ahead or tuned
+  /// It counts bytes of links and fields on this rank; 0: nothing is read ahead or tuned.
+  size_t working_set = 0;
   const Geometry* geometry = nullptr;
-  int columns_per_thread = 0;  ///< right-hand sides that a thread of a GPU takes; 0: the tuner chooses
+  int columns_per_thread = 0;  ///< a thread of a GPU takes so many right-hand sides; 0: the tuner chooses
 };
 
 /// Multiplies the two chiral components with the hermitian 6x6 blocks of a clover term (72 reals: for each
@@ -300,7 +301,7 @@ class WilsonHop {
   typename Ghosts::Forward ghosts_ahead_[4];
   typename Ghosts::Backward ghosts_behind_[4];
   SiteTerm x_term_, hop_term_;
-  bool is_real_;  ///< no clover term, no gamma5
+  bool is_real_;  ///< there is no clover term and no gamma5
   Scalar x_re_, x_im_, hop_re_, hop_im_, coefficient_, sign_;
 };
 

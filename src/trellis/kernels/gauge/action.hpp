@@ -51,9 +51,9 @@ inline constexpr KernelCost plaquette_force_cost{4 * (staple_sum_flops + 18 + 19
 
 struct GaugeForceCall {
   GaugeCall gauge;
-  RawField force;  ///< 8 components per link, by block; slot = mu
+  RawField force;  ///< it has 8 components per link, by block; slot = mu
   double c0 = 1, c1 = 0;
-  double coefficient = 0;  ///< beta / 6 (times a step, a sign)
+  double coefficient = 0;  ///< it is beta / 6 (times a step, a sign)
 };
 
 /// It adds to force_a coefficient (components of TA(U A^dagger)).

@@ -11,15 +11,15 @@ namespace trellis {
 
 /// It says how a sum of matrices is brought back to SU(3).
 enum class Su3Projection {
-  maximal_trace,  ///< the SU(3) matrix W with the largest Re tr(W A^dagger)
-  gram_schmidt    ///< Gram and Schmidt on the rows: not covariant under transformations from the right
+  maximal_trace,  ///< it takes the SU(3) matrix W with the largest Re tr(W A^dagger)
+  gram_schmidt  ///< it takes Gram and Schmidt on the rows: not covariant under transformations from the right
 };
 
 struct ApeCall {
   GaugeCall gauge;
   RawField out;
-  double keep = 1, weight = 0;  ///< of the link and of each staple
-  int directions = 4;           ///< 3: spatial links and staples only, temporal links are copied
+  double keep = 1, weight = 0;  ///< they belong to the link and to each staple
+  int directions = 4;  ///< with 3 these are spatial links and staples only, temporal links are copied
   Su3Projection projection = Su3Projection::maximal_trace;
 };
 

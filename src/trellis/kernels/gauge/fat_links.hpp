@@ -24,8 +24,8 @@ struct LinkSlot {
 
 struct SidedStaplesCall {
   GaugeCall links;
-  LinkSlot middle;  ///< Q
-  LinkSlot out;     ///< out += coefficient (sides)
+  LinkSlot middle;  ///< it is Q
+  LinkSlot out;     ///< it gets out += coefficient (sides)
   int mu = 0, nu = 1;
   bool up = true, down = true;
   double coefficient = 1;
@@ -73,10 +73,10 @@ class SidedStaples {
 ///          F_nu(z) += (Q(z) U_nu(z+mu) G(z+nu))^dagger + G(w+nu) U_nu(w)^dagger Q(w)
 struct SidedStaplesDerivativeCall {
   GaugeCall links;
-  LinkSlot middle;      ///< Q
-  LinkSlot derivative;  ///< G
-  LinkSlot of_middle;   ///< F_Q
-  RawField of_links;    ///< F; slot nu
+  LinkSlot middle;      ///< it is Q
+  LinkSlot derivative;  ///< it is G
+  LinkSlot of_middle;   ///< it is F_Q
+  RawField of_links;    ///< it is F; slot nu
   int mu = 0, nu = 1;
   bool up = true, down = true;
   double coefficient = 1;
@@ -179,7 +179,7 @@ class LongLinks {
 /// The call is F(x) += W(x+mu) W(x+2mu) G(x) + W(x+mu) G(x-mu) W(x-mu) + G(x-2mu) W(x-2mu) W(x-mu).
 struct LongLinksDerivativeCall {
   GaugeCall links;
-  RawField derivative, out;  ///< G, F
+  RawField derivative, out;  ///< they are G and F
 };
 template <class Layout, class Storage>
 class LongLinksDerivative {

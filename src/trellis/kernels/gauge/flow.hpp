@@ -13,8 +13,8 @@ namespace trellis {
 
 struct FlowStageCall {
   GaugeCall gauge;
-  RawField out;        ///< V'
-  RawField generator;  ///< W
+  RawField out;        ///< it is V'
+  RawField generator;  ///< it is W
   double a = 0, b = 0;
   double c0 = 1, c1 = 0;
 };

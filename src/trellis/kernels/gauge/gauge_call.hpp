@@ -11,7 +11,7 @@ class Geometry;
 struct GaugeCall {
   RawField links;
   ExtendedTables tables;
-  size_t bytes = 0;  ///< of the links on this rank, on the CPU
+  size_t bytes = 0;  ///< the links take so many on this rank, on the CPU
   const Geometry* geometry = nullptr;
 };
 

@@ -27,11 +27,11 @@ struct LinkUpdateCall {
 
 struct HeatbathCall {
   LinkUpdateCall update;
-  const int64_t* sites = nullptr;  ///< [block][lane] global index
+  const int64_t* sites = nullptr;  ///< it has [block][lane] global index
   double beta = 0;
   RandomKey key;
   uint32_t trajectory = 0;
-  uint32_t sweep = 0;  ///< below 4096
+  uint32_t sweep = 0;  ///< it is below 4096
 };
 
 /// Returns a b, with a0 + i a.sigma for each.

@@ -8,9 +8,9 @@
 namespace trellis {
 
 struct HopLinkCopyCall {
-  RawField links;                    ///< 18 reals in double, in the order of gauge fields
-  RawField out;                      ///< of one parity; with scales: fixed point alone
-  const int32_t* origins = nullptr;  ///< [block of out]: its block in the order of gauge fields
+  RawField links;                    ///< they have 18 reals in double, in the order of gauge fields
+  RawField out;                      ///< it has one parity; with scales it is fixed point alone
+  const int32_t* origins = nullptr;  ///< a [block of out] has its block in the order of gauge fields
   int link_reals = 18;
 };
 

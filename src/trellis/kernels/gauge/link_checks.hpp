@@ -8,9 +8,9 @@
 namespace trellis {
 
 enum class LinkCheck {
-  su3,    ///< |(U U^dagger - 1)_ij| and |third row - conj(first x second)|
-  u3,     ///< |(U U^dagger - 1)_ij|: the phase of the determinant is free
-  length  ///< of rows and columns
+  su3,    ///< it checks |(U U^dagger - 1)_ij| and |third row - conj(first x second)|
+  u3,     ///< it checks |(U U^dagger - 1)_ij|: the phase of the determinant is free
+  length  ///< it measures rows and columns
 };
 
 /// It finds the largest square of these numbers of a site's links (NaN if one is not finite).

@@ -8,10 +8,10 @@ namespace trellis {
 
 struct RandomLinksCall {
   GaugeCall gauge;
-  const int64_t* sites = nullptr;  ///< [block][lane] global index
+  const int64_t* sites = nullptr;  ///< it has [block][lane] global index
   RandomKey key;
   uint32_t trajectory = 0;
-  bool is_hot = true;  ///< Haar's measure; else exp(size sum_a p_a T_a), p_a normal
+  bool is_hot = true;  ///< it takes Haar's measure; else exp(size sum_a p_a T_a), p_a normal
   double size = 0;
 };
 

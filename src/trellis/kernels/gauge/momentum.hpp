@@ -170,7 +170,7 @@ struct SiteRange;
 struct ExactSum;
 struct RandomMomentaCall {
   RawField momenta;
-  const int64_t* sites = nullptr;  ///< [block][lane] global index
+  const int64_t* sites = nullptr;  ///< it has [block][lane] global index
   RandomKey key;
   uint32_t trajectory = 0;
 };

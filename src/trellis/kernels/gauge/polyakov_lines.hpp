@@ -11,10 +11,10 @@ namespace trellis {
 struct PolyakovLinesCall {
   RawField links;
   ExtendedTables tables;
-  const int32_t* first_blocks = nullptr;  ///< [line]: where they begin
-  double* products = nullptr;             ///< [18][line]
+  const int32_t* first_blocks = nullptr;  ///< it tells for [line] where they begin
+  double* products = nullptr;             ///< they are [18][line]
   int lines = 0, mu = 3, steps = 0;
-  bool begins = true;  ///< with one, else with what is in `products`
+  bool begins = true;  ///< lines begin with one, else with what is in `products`
 };
 
 template <class Layout>

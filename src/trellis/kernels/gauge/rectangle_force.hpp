@@ -30,16 +30,16 @@ inline constexpr KernelCost slice_force_cost{6 * (20 * 198 + 12 * 18 + 2 * 30), 
 /// It does one plane (mu < nu) with the tables of PlaneSlices.
 struct SliceForceCall {
   GaugeCall gauge;
-  RawField force;  ///< 8 components per link, by block; slot = mu
+  RawField force;  ///< it has 8 components per link, by block; slot = mu
   int mu = 0, nu = 1;
   int blocks_per_slice = 0;
   const int32_t *blocks = nullptr, *places = nullptr;
-  const int32_t *plaquettes = nullptr, *inner = nullptr;  ///< places
+  const int32_t *plaquettes = nullptr, *inner = nullptr;  ///< they are places
   int plaquette_count = 0, inner_count = 0;
-  void* scratch = nullptr;   ///< of each thread (on a GPU: slice): slice_matrices matrices for every place
-  size_t scratch_reals = 0;  ///< from one thread's (slice's) to the next
+  void* scratch = nullptr;   ///< each thread (on a GPU: slice) has slice_matrices matrices for every place
+  size_t scratch_reals = 0;  ///< the next thread's (slice's) memory begins so much further on
   double c0 = 1, c1 = 0;
-  double coefficient = 0;  ///< beta / 6 (times a step, a sign)
+  double coefficient = 0;  ///< it is beta / 6 (times a step, a sign)
 };
 /// They are the four staples, the four X, f and b.
 inline constexpr int slice_matrices = 10;
@@ -57,7 +57,7 @@ class SliceForce {
         links_{call.gauge.links},
         scratch_{RawField{scratch, nullptr, slice_matrices}},
         force_{call.force} {}
-  int first_place = 0;  ///< of the scratch memory
+  int first_place = 0;  ///< it is a place of the scratch memory
 
   TRELLIS_SITE_FN void operator()(int slice) const {
     for (int i = 0; i < call_.blocks_per_slice; ++i) staples_of(slice, i);

@@ -15,8 +15,8 @@ enum class Part { staples, loops, update };
 template <Part part, class Layout, class Storage>
 struct PartOfSlices {
   SliceForce<Layout, Storage> kernel;
-  int elements;  ///< of a slice
-  int places;    ///< of a slice, in the scratch memory
+  int elements;  ///< a slice has so many
+  int places;    ///< a slice has so many, in the scratch memory
   TRELLIS_SITE_FN void operator()(int index) const {
     const int slice = index / elements, i = index % elements;
     SliceForce<Layout, Storage> own = kernel;

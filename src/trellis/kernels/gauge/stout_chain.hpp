@@ -43,11 +43,11 @@ inline constexpr KernelCost stout_chain_cost{stout_chain_link_cost.flops + stout
                                              stout_chain_link_cost.bytes + stout_chain_staples_cost.bytes};
 
 struct StoutChainCall {
-  GaugeCall gauge;        ///< U
-  RawField staples;       ///< C, as stout_level() left it
-  RawField derivative;    ///< G' in, G out
-  RawField X, Z;          ///< [block][mu][18][lane], lower triangles; X with its halo in the second part
-  double rho[4][4] = {};  ///< [mu][nu]; a row of zeros copies the link
+  GaugeCall gauge;      ///< it has U
+  RawField staples;     ///< it is C, as stout_level() left it
+  RawField derivative;  ///< it has G' before, and G after
+  RawField X, Z;  ///< they are [block][mu][18][lane], lower triangles; X has its halo in the second part
+  double rho[4][4] = {};  ///< it is [mu][nu]; a row of zeros copies the link
 };
 
 template <class Layout, class Storage>

@@ -14,8 +14,8 @@ inline constexpr KernelCost stout_cost{6 * (7 * 198 + 6 * 18) + 4 * (2 * 198 + 2
 struct StoutCall {
   GaugeCall gauge;
   RawField out;
-  RawField staples;       ///< gets C, unless null
-  double rho[4][4] = {};  ///< [mu][nu]; a row of zeros copies the link
+  RawField staples;       ///< it gets C, unless null
+  double rho[4][4] = {};  ///< it is [mu][nu]; a row of zeros copies the link
 };
 
 template <class Layout, class Storage>

@@ -30,8 +30,8 @@ class U3Projection {
 /// G (of W) becomes the derivative with respect to V, in place; the term is the number of the site's links at
 /// which the guard acted.
 struct U3DerivativeCall {
-  GaugeCall links;                 ///< V
-  RawField projected, derivative;  ///< W, G
+  GaugeCall links;                 ///< it has V
+  RawField projected, derivative;  ///< they are W and G
   double cut = 0;
 };
 template <class Layout, class Storage>

@@ -12,13 +12,13 @@
 namespace trellis {
 
 struct TransportStep {
-  int out = 0, left = 0, right = 0;  ///< slots
+  int out = 0, left = 0, right = 0;  ///< they are slots
   int mu = 0;
 };
 
 struct TransportCall {
   RawField left;
-  RawField right;  ///< with an up-to-date halo
+  RawField right;  ///< it has an up-to-date halo
   RawField out;
   ExtendedTables tables;
   std::array<TransportStep, 4> steps;
@@ -51,7 +51,7 @@ class Transport {
 struct LoopTraceCall {
   RawField left, right;
   ExtendedTables tables;
-  std::array<std::array<int, 2>, 4> slots;  ///< of left and right
+  std::array<std::array<int, 2>, 4> slots;  ///< they belong to left and right
   int count = 0;
 };
 

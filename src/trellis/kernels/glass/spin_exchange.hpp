@@ -6,11 +6,11 @@
 namespace trellis {
 
 struct SpinExchangeCall {
-  RawField spins;                   ///< of one parity
-  const int32_t* coords = nullptr;  ///< [block][4]: sub-lattice coordinates of the block
-  int samples = 1;                  ///< extent of the sub-lattice in the fourth direction
-  const int32_t* pairs = nullptr;   ///< [pair][2]: slots
-  int count = 0;                    ///< of pairs
+  RawField spins;                   ///< they have one parity
+  const int32_t* coords = nullptr;  ///< it has [block][4]: sub-lattice coordinates of the block
+  int samples = 1;                  ///< it is the extent of the sub-lattice in the fourth direction
+  const int32_t* pairs = nullptr;   ///< they are [pair][2]: slots
+  int count = 0;                    ///< there are so many pairs
   /// It is 1 where the spins of a pair are exchanged, else 0: [pair][sample][lane].
   const double* is_exchanged = nullptr;
 };

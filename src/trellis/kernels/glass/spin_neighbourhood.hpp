@@ -8,18 +8,18 @@
 
 namespace trellis {
 
-inline constexpr int bond_legs = 6;  ///< 2 mu: to x+mu, 2 mu + 1: to x-mu
+inline constexpr int bond_legs = 6;  ///< leg 2 mu leads to x+mu, leg 2 mu + 1 to x-mu
 
 /// It has the sites of one parity with all that lies around them. Spins have a slot for each set of them;
 /// couplings belong to all slots.
 struct SpinCall {
-  RawField spins;                                        ///< of this parity
-  RawField others;                                       ///< of the other one
-  RawField ghosts;                                       ///< those of the other parity on other ranks
-  RawField couplings, other_couplings, coupling_ghosts;  ///< J of the bonds to x+mu
-  const uint8_t* signs = nullptr;               ///< [block][lane], in place of couplings (sign_bits.hpp)
-  const int32_t* table = nullptr;               ///< [block][8] (lattice/site_layout.hpp); -1: no bond
-  const int32_t* permutations[bond_legs] = {};  ///< null where lanes do not move
+  RawField spins;   ///< they have this parity
+  RawField others;  ///< they have the other one
+  RawField ghosts;  ///< they are those of the other parity on other ranks
+  RawField couplings, other_couplings, coupling_ghosts;  ///< they are J of the bonds to x+mu
+  const uint8_t* signs = nullptr;  ///< they are [block][lane], in place of couplings (sign_bits.hpp)
+  const int32_t* table = nullptr;  ///< it is [block][8] (lattice/site_layout.hpp); -1: no bond
+  const int32_t* permutations[bond_legs] = {};  ///< they are null where lanes do not move
   /// It has [leg][block][lane]: place << 1 | is_ghost (lattice/site_halo.hpp), with legs `places_of_leg`
   /// apart.
   const int32_t* places = nullptr;
@@ -57,7 +57,7 @@ class SpinNeighbourhood {
   struct BondsOf {
     static constexpr bool is_plain = plain;
     int block;
-    int32_t entries[bond_legs];  ///< of the table
+    int32_t entries[bond_legs];  ///< they come from the table
     Real J[bond_legs];
   };
   using Bonds = BondsOf<false>;

@@ -11,10 +11,10 @@ struct SpinSumsCall {
   /// [item][2] has the two slots of an item of a pair kernel, [item][1] of one set of spins being unused.
   const int32_t* slots = nullptr;
   int items = 1;
-  const int32_t* coords = nullptr;  ///< [block][4]: sub-lattice coordinates of the block
-  const double* phases = nullptr;   ///< cos and sin of 2 pi x / L: [offset[mu] + x][re, im][lane]
+  const int32_t* coords = nullptr;  ///< it has [block][4]: sub-lattice coordinates of the block
+  const double* phases = nullptr;   ///< they are cos and sin of 2 pi x / L: [offset[mu] + x][re, im][lane]
   int phase_offset[3] = {};
-  int sample_lanes = 1;  ///< samples that the lanes of a block belong to
+  int sample_lanes = 1;  ///< the lanes of a block belong to so many samples
 };
 
 /// Sums are of these kinds.

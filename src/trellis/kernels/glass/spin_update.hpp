@@ -47,7 +47,7 @@ class OverRelaxation {
 struct SpinHeatBathCall {
   SpinCall spins;
   const double* betas = nullptr;   ///< [slot]
-  const int64_t* sites = nullptr;  ///< [block][lane]: index in the whole lattice
+  const int64_t* sites = nullptr;  ///< it has [block][lane]: index in the whole lattice
   RandomKey key{};
   uint32_t sweep = 0;
 };

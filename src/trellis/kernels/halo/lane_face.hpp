@@ -8,13 +8,14 @@
 namespace trellis {
 
 struct LaneFaceCall {
-  int leg = 0;                           ///< of the receiver
-  RawField ghost;                        ///< of this leg
-  void* message = nullptr;               ///< [face block][slot][real][edge lanes], scalars of the arithmetic
-  const int32_t* face = nullptr;         ///< blocks of the sender's face
-  const int32_t* permutation = nullptr;  ///< of the leg, null where lanes do not split the direction
-  const int32_t* edge_lanes = nullptr;   ///< lanes of a face block that leave the rank
-  const int32_t* ghost_lanes = nullptr;  ///< lanes of a ghost block that come from the other rank
+  int leg = 0;                    ///< it is that of the receiver
+  RawField ghost;                 ///< it belongs to this leg
+  void* message = nullptr;        ///< it is [face block][slot][real][edge lanes], scalars of the arithmetic
+  const int32_t* face = nullptr;  ///< it lists blocks of the sender's face
+  /// It belongs to the leg, null where lanes do not split the direction.
+  const int32_t* permutation = nullptr;
+  const int32_t* edge_lanes = nullptr;   ///< these lanes of a face block leave the rank
+  const int32_t* ghost_lanes = nullptr;  ///< these lanes of a ghost block come from the other rank
   int edge_lane_count = 0;
   int slots = 1;
 };
@@ -71,7 +72,7 @@ class LaneFace {
   }
 
   LaneFaceCall call_;
-  GhostView ghost_, whole_;  ///< whole_: the message where all lanes leave
+  GhostView ghost_, whole_;  ///< whole_ is the message where all lanes leave
 };
 
 }  // namespace trellis

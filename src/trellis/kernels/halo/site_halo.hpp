@@ -7,15 +7,15 @@
 namespace trellis {
 
 struct SiteHaloCall {
-  RawField sites[2];              ///< the arrays of a field, which places name (lattice/halo_plan.hpp)
-  RawField ghosts;                ///< the array that ghost places name
-  int first_slot = 0, slots = 1;  ///< those of `sites` that are moved
+  RawField sites[2];              ///< places name these arrays of a field (lattice/halo_plan.hpp)
+  RawField ghosts;                ///< ghost places name this array
+  int first_slot = 0, slots = 1;  ///< these slots of `sites` are moved
   int first_ghost_slot = 0;
   int reals = 1;
-  const int32_t* from = nullptr;  ///< places of sites, one for each site that moves
-  const int32_t* to = nullptr;    ///< places of ghosts
-  void* message = nullptr;        ///< all scales, then all reals
-  int count = 0;                  ///< sites of the message
+  const int32_t* from = nullptr;  ///< there is a place for each site that moves
+  const int32_t* to = nullptr;    ///< they are places of ghosts
+  void* message = nullptr;        ///< it has all scales, then all reals
+  int count = 0;                  ///< the message has so many sites
 };
 
 /// Returns the bytes of a message of `count` sites.

@@ -7,16 +7,16 @@
 namespace trellis {
 
 struct VectorFaceCall {
-  int leg = 0;     ///< of the receiver
-  RawField links;  ///< of the parity of `in`
+  int leg = 0;     ///< it is that of the receiver
+  RawField links;  ///< they belong to the parity of `in`
   int link_reals = 18;
   RawField in;
-  RawField ghost;                       ///< of this leg
-  void* message = nullptr;              ///< [position][slot][6], scalars of the arithmetic
-  const int32_t* sources = nullptr;     ///< blocks of `in`
-  const int32_t* first = nullptr;       ///< [sources + 1]
-  const int32_t* deliveries = nullptr;  ///< [lane, to]; to as in HopStencil::Delivery
-  const int32_t* arrivals = nullptr;    ///< [position]: ghost * lanes + lane
+  RawField ghost;                       ///< it belongs to this leg
+  void* message = nullptr;              ///< it is [position][slot][6], scalars of the arithmetic
+  const int32_t* sources = nullptr;     ///< they are blocks of `in`
+  const int32_t* first = nullptr;       ///< it has [sources + 1]
+  const int32_t* deliveries = nullptr;  ///< they are [lane, to]; to as in HopStencil::Delivery
+  const int32_t* arrivals = nullptr;    ///< they have [position]: ghost * lanes + lane
   int slots = 1;
 };
 

@@ -9,8 +9,8 @@
 namespace trellis {
 
 struct WilsonFaceCall {
-  LaneFaceCall face;  ///< of half spinors
-  RawField links;     ///< of the parity of `in`
+  LaneFaceCall face;  ///< it is a face of half spinors
+  RawField links;     ///< they belong to the parity of `in`
   int link_reals = 18;
   RawField in;
   bool is_dagger = false;
@@ -55,8 +55,9 @@ class WilsonFace {
   }
 
   using Ghosts = WilsonGhosts<Layout, Storage>;
-  LaneFace<Layout, typename Ghosts::Forward> ahead_;    ///< of the call, where it is that of a forward leg
-  LaneFace<Layout, typename Ghosts::Backward> behind_;  ///< or a backward one
+  /// The call has this one, where it is that of a forward leg.
+  LaneFace<Layout, typename Ghosts::Forward> ahead_;
+  LaneFace<Layout, typename Ghosts::Backward> behind_;  ///< or it has this one of a backward leg
   LinkView<Layout, Storage, LinkReals> links_;
   Spinors in_;
   bool is_dagger_;

@@ -28,7 +28,7 @@ struct DotCall {
 /// The call is x += alpha p, then p = r + beta p, in one pass. The traffic is 5 fields.
 struct UpdateCall {
   RawField x, r, p;
-  const double *alpha = nullptr, *beta = nullptr;  ///< real, [slot]
+  const double *alpha = nullptr, *beta = nullptr;  ///< they are real, [slot]
   int reals = 24, slots = 1;
 };
 

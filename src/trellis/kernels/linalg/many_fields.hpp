@@ -16,13 +16,13 @@ namespace trellis {
 
 struct ManyFieldsCall {
   static constexpr int largest_count = 16;
-  const RawField* fields = nullptr;   ///< x_j
-  int count = 0;                      ///< at most largest_count
-  const RawField* columns = nullptr;  ///< w_c
+  const RawField* fields = nullptr;   ///< they are x_j
+  int count = 0;                      ///< it is at most largest_count
+  const RawField* columns = nullptr;  ///< they are w_c
   int width = 0;
   int slices = 1, reals = 24;
-  ExactSum* sums = nullptr;              ///< dots: [column][field][re, im]
-  const double* coefficients = nullptr;  ///< subtract: [column][field][re, im]
+  ExactSum* sums = nullptr;              ///< dots: they are [column][field][re, im]
+  const double* coefficients = nullptr;  ///< subtract: they are [column][field][re, im]
   ExactSum* norms = nullptr;             ///< subtract: [column] += |w_c|^2 behind it; or null
 };
 

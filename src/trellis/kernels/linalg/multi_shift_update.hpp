@@ -11,11 +11,11 @@ namespace trellis {
 
 struct MultiShiftUpdateCall {
   static constexpr int largest_count = 4;
-  RawField residuals[largest_count];          ///< r_1, r_2, ..
-  int count = 1;                              ///< T
-  const RawField *x = nullptr, *p = nullptr;  ///< [shift]
+  RawField residuals[largest_count];          ///< they are r_1, r_2, ..
+  int count = 1;                              ///< it is T
+  const RawField *x = nullptr, *p = nullptr;  ///< they are [shift]
   int shifts = 0;
-  const double *a = nullptr, *b = nullptr;  ///< [shift][t][slot], t below largest_count
+  const double *a = nullptr, *b = nullptr;  ///< they are [shift][t][slot], t below largest_count
   int reals = 6, slots = 1;
 };
 

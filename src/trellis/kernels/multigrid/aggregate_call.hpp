@@ -11,12 +11,12 @@ struct SiteRange;
 
 /// The sites of aggregates lie here (lattice/aggregates.hpp).
 struct AggregateTable {
-  const int32_t* sites = nullptr;  ///< [group][site]: block << 1 | parity
-  int count = 0;                   ///< sites of an aggregate
+  const int32_t* sites = nullptr;  ///< they are [group][site]: block << 1 | parity
+  int count = 0;                   ///< an aggregate has so many sites
 };
 
 inline constexpr int chiralities = 2;
-inline constexpr int half_components = 6;  ///< complex numbers of one chirality of a spinor
+inline constexpr int half_components = 6;  ///< one chirality of a spinor has so many complex numbers
 
 /// It is the layout of coarse fields beside fine ones of a layout: CPUs take the rows of coarse matrices
 /// together, not sites.

@@ -13,16 +13,16 @@ namespace trellis {
 
 struct AggregateProductsCall {
   AggregateTable aggregates;
-  const int32_t* subset = nullptr;  ///< the sites of an aggregate that are summed over
+  const int32_t* subset = nullptr;  ///< these sites of an aggregate are summed over
   int subset_count = 0;
-  bool is_first = true;        ///< else what `out` has is added to
-  RawField left[2], right[2];  ///< by parity
+  bool is_first = true;        ///< else products are added to what `out` has
+  RawField left[2], right[2];  ///< there is one for each parity
   int vectors = 0;
-  bool is_chiral = true;  ///< products of equal chiralities only; the others are left alone
+  bool is_chiral = true;  ///< these are products of equal chiralities only; the others are left alone
   bool is_hermitian =
       false;             ///< left is right: rows below the diagonal are left alone, but for some beside it
-  int spin[2] = {2, 3};  ///< of h, where chiralities differ
-  double phase_re[2] = {1, 1}, phase_im[2] = {0, 0};  ///< of h: 1, -1, i or -i
+  int spin[2] = {2, 3};  ///< they belong to h, where chiralities differ
+  double phase_re[2] = {1, 1}, phase_im[2] = {0, 0};  ///< they belong to h: 1, -1, i or -i
   bool is_in_double = true;  ///< sums, products and out are doubles; else they are numbers of the fields
   void* out =
       nullptr;  ///< [group][chirality, vector of right][chirality, vector of left][re, im][lane]: by columns
@@ -161,7 +161,7 @@ class AggregateProducts {
 
 struct MixColumnsCall {
   const int32_t* group_of = nullptr;  ///< [block]
-  RawField field;                     ///< of one parity; columns are right-hand sides
+  RawField field;                     ///< it has one parity; columns are right-hand sides
   int vectors = 0;
   /// It has [group][chirality][j][i][re, im][lane]: new column j = sum_{i <= j} old column i times this.
   const void* matrix = nullptr;

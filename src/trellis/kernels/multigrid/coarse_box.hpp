@@ -9,9 +9,9 @@
 namespace trellis {
 
 struct CoarseBoxCall {
-  const int32_t* sites = nullptr;  ///< [box][site of the box]: place in the field
-  const void* matrices = nullptr;  ///< [box][column][row][re, im], in the storage of the field
-  RawField in, out;                ///< of one parity
+  const int32_t* sites = nullptr;  ///< they are [box][site of the box]: place in the field
+  const void* matrices = nullptr;  ///< they are [box][column][row][re, im], in the storage of the field
+  RawField in, out;                ///< both have one parity
   int sites_in_box = 1, vectors = 0, rhs = 1;
 
   TRELLIS_SITE_FN int rows() const { return sites_in_box * 2 * vectors; }

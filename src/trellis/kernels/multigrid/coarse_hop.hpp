@@ -17,22 +17,23 @@
 namespace trellis {
 
 struct CoarseHopCall {
-  const int32_t* neighbours = nullptr;       ///< [site][leg]: place << 1 | is_ghost, of vectors
-  const int32_t* back_links = nullptr;       ///< [site][mu]: likewise, of the links of x - mu
-  RawField in, ghosts;                       ///< vectors of the other parity
-  RawField links, links_there, link_ghosts;  ///< F of the parity of out, of the other one, and beyond
-  RawField add, out;                         ///< out = add + hop H in; add may be null, or out
+  const int32_t* neighbours = nullptr;  ///< they are [site][leg]: place << 1 | is_ghost, of vectors
+  const int32_t* back_links = nullptr;  ///< they are [site][mu], likewise, of the links of x - mu
+  RawField in, ghosts;                  ///< they are vectors of the other parity
+  /// They are F of the parity of out, of the other one, and beyond.
+  RawField links, links_there, link_ghosts;
+  RawField add, out;  ///< it is out = add + hop H in; add may be null, or out
   double hop = 1;
-  bool is_half = false;    ///< links in 16-bit fixed point
-  bool is_dagger = false;  ///< H^dagger = g5 H g5
+  bool is_half = false;    ///< links are in 16-bit fixed point
+  bool is_dagger = false;  ///< it takes H^dagger = g5 H g5
   int vectors = 0, rhs = 1;
-  unsigned legs_taken = all_legs;  ///< of H
+  unsigned legs_taken = all_legs;  ///< H takes these
 };
 
 /// The call is out = add + M in, or M^dagger in. @pre out is not in
 struct CoarseMatrixCall {
   RawField matrix, in, add, out;
-  bool is_half = false;  ///< the matrix in 16-bit fixed point
+  bool is_half = false;  ///< the matrix is in 16-bit fixed point
   bool is_dagger = false;
   int vectors = 0, rhs = 1;
 };
@@ -79,7 +80,7 @@ struct CoarseRow {
   using Vectors = SiteElements<Layout, Storage>;
   using Matrices = SiteElements<Layout, MatrixStorage>;
   using Numbers = GroupedNumbers<Storage>;
-  int n;  ///< rows
+  int n;  ///< there are so many rows
 
   /// It has a matrix, and right-hand sides of a vector from the first on; those beyond the last are the last
   /// one.
@@ -88,7 +89,7 @@ struct CoarseRow {
     int m_site, m_slot;
     const Vectors& vectors;
     int site, first, last;
-    bool has_signs;  ///< of the vector's lower chirality
+    bool has_signs;  ///< the vector's lower chirality has them
 
     TRELLIS_SITE_FN GroupedNumbers<typename Matrices::Element> m() const {
       return {matrices, m_site, m_slot};

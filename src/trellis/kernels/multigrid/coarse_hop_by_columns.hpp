@@ -10,8 +10,8 @@ namespace trellis {
 template <class Scalar>
 class CoarseColumns {
  public:
-  static constexpr int width = 16;       ///< reals of a vector
-  static constexpr int rhs_at_once = 8;  ///< right-hand sides that share a matrix
+  static constexpr int width = 16;       ///< a vector has so many reals
+  static constexpr int rhs_at_once = 8;  ///< so many right-hand sides share a matrix
   static constexpr int rows_at_once = 8;
   using Vector = LaneReal<Scalar, width>;
   /// It is false on processors of narrower vectors, where a Vector is two halves.

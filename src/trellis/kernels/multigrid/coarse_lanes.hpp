@@ -7,9 +7,9 @@
 namespace trellis {
 
 struct CoarseLanesCall {
-  const int32_t* lane_of = nullptr;  ///< [coarse site of the parity]: group * lanes + lane
+  const int32_t* lane_of = nullptr;  ///< it has [coarse site of the parity]: group * lanes + lane
   void* lanes = nullptr;             ///< [group][slot][real][lane]
-  RawField coarse;                   ///< of one parity
+  RawField coarse;                   ///< it has one parity
   int reals = 0, slots = 1;
 };
 

@@ -14,12 +14,12 @@ namespace trellis {
 /// The call is out(X)[r][chirality, j] = sum_x P_j(x, chirality)^dagger right_r(x, chirality).
 struct CoarseProductsCall {
   AggregateTable aggregates;
-  const int32_t* subset = nullptr;  ///< the sites of an aggregate that are summed over
+  const int32_t* subset = nullptr;  ///< these sites of an aggregate are summed over
   int subset_count = 0;
-  RawField left[2], right[2];  ///< by parity; left: P
-  int reals = 0;               ///< of a site of both
-  int vectors = 0, rhs = 1;    ///< columns of P, and of right
-  double* products = nullptr;  ///< [group][r][chirality, j][re, im], or null
+  RawField left[2], right[2];  ///< there is one for each parity; left is P
+  int reals = 0;               ///< a site of both has so many
+  int vectors = 0, rhs = 1;    ///< there are so many columns of P, and of right
+  double* products = nullptr;  ///< they are [group][r][chirality, j][re, im], or null
   /// It is a coarser field with the products as its numbers, where `products` is null, and [group]: its block
   /// << 1 | parity.
   RawField coarser[2];
@@ -30,7 +30,7 @@ template <class Layout, class Storage>
 class CoarseProducts {
  public:
   using Elements = SiteElements<Layout, Storage>;
-  static constexpr int partial = 8;  ///< sums side by side
+  static constexpr int partial = 8;  ///< so many sums go side by side
 
   explicit CoarseProducts(const CoarseProductsCall& call)
       : sites_{call.aggregates.sites},
@@ -101,15 +101,16 @@ class CoarseProducts {
 
 /// The call is out_r(x, chirality) = sum_j P_j(x, chirality) in_r(X)[chirality, j], on sites of one parity.
 struct CoarseProlongCall {
-  const int32_t* places = nullptr;  ///< [block]: of its aggregate in the coarser field, block << 1 | parity
-  RawField out, prolongator;        ///< of one parity
+  /// It has for [block] that of its aggregate in the coarser field, block << 1 | parity.
+  const int32_t* places = nullptr;
+  RawField out, prolongator;  ///< both have one parity
   RawField in[2];
-  int reals = 0;  ///< of a site of out
+  int reals = 0;  ///< a site of out has so many
   int vectors = 0, rhs = 1;
 };
 
 /// The numbers of one chirality fall into pieces of this length.
-inline constexpr int piece_of_chirality = 8;  ///< complex numbers
+inline constexpr int piece_of_chirality = 8;  ///< it counts complex numbers
 TRELLIS_SITE_FN int pieces_of_chirality(int reals) {
   return (reals / 4 + piece_of_chirality - 1) / piece_of_chirality;
 }
@@ -169,7 +170,7 @@ class CoarseProlong {
 
 struct CoarseMixCall {
   const int32_t* group_of = nullptr;  ///< [block]
-  RawField field;                     ///< of one parity; columns are right-hand sides
+  RawField field;                     ///< it has one parity; columns are right-hand sides
   int reals = 0, vectors = 0;
   /// It has [group][chirality][j][i][re, im]: new column j = sum_{i <= j} old column i times this.
   const double* matrix = nullptr;

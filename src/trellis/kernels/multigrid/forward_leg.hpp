@@ -8,9 +8,10 @@
 namespace trellis {
 
 struct ForwardLegCall {
-  const int32_t* neighbours = nullptr;  ///< [block][lane]: place << 1 | is_ghost (lattice/site_halo.hpp)
-  RawField links;                       ///< of the parity of out
-  RawField in, ghosts;                  ///< in: of the other parity
+  /// They are [block][lane]: place << 1 | is_ghost (lattice/site_halo.hpp).
+  const int32_t* neighbours = nullptr;
+  RawField links;       ///< they have the parity of out
+  RawField in, ghosts;  ///< in has the other parity
   RawField out;
   int mu = 0, slots = 1;
 };

@@ -14,7 +14,7 @@ namespace trellis {
 
 struct RestrictCall {
   AggregateTable aggregates;
-  RawField in[2], prolongator[2];  ///< by parity
+  RawField in[2], prolongator[2];  ///< there is one for each parity
   bool has_half = false;           ///< P is in 16-bit fixed point
   void* out = nullptr;             ///< [group][rhs][chirality][vector][re, im][lane]
   int vectors = 0, rhs = 1;
@@ -181,7 +181,7 @@ class RestrictOfColumn {
 
 struct ProlongCall {
   const int32_t* group_of = nullptr;  ///< [block]
-  RawField out, prolongator;          ///< of one parity
+  RawField out, prolongator;          ///< both have one parity
   bool has_half = false;              ///< P is in 16-bit fixed point
   const void* in = nullptr;           ///< [group][rhs][chirality][vector][re, im][lane]
   int vectors = 0, rhs = 1;

@@ -7,7 +7,7 @@
 namespace trellis {
 
 struct RoundColumnsCall {
-  RawField in, out;  ///< of one parity, in single precision and in fixed point
+  RawField in, out;  ///< they have one parity, in single precision and in fixed point
 };
 
 template <class Layout>

@@ -16,9 +16,9 @@ struct SiteRange;
 
 struct CovariantHopCall {
   RawStencil stencil;
-  RawField links_here, links_there;  ///< of the parity of out and of the other one
+  RawField links_here, links_there;  ///< they have the parity of out, and the other one
   RawField psi_here, psi_there;
-  RawField ghosts[8];  ///< full spinors; those of the backward legs are U^dagger psi
+  RawField ghosts[8];  ///< they are full spinors; those of the backward legs are U^dagger psi
   RawField out;
   double diagonal = 0.0, coefficient = 1.0;
   int directions = 3, slots = 1;

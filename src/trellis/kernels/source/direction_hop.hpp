@@ -13,11 +13,11 @@ namespace trellis {
 struct SiteRange;
 
 struct DirectionHopCall {
-  RawHopStencil stencil;             ///< of the parity of `out`
-  RawField links_here, links_there;  ///< parity of `out` and of `in`
+  RawHopStencil stencil;             ///< it belongs to the parity of `out`
+  RawField links_here, links_there;  ///< they have the parity of `out` and of `in`
   RawField in, out;
-  RawField x;          ///< parity of `out`; used when has_x is true
-  RawField ghosts[2];  ///< forward: psi; backward: U^dagger psi
+  RawField x;          ///< it has the parity of `out`; used when has_x is true
+  RawField ghosts[2];  ///< they are psi forward, U^dagger psi backward
   double x_scalar = 0, hop_scalar = 1;
   bool has_x = false;
   int direction = 0, slots = 1;

@@ -9,12 +9,12 @@ namespace trellis {
 
 struct NormalFieldCall {
   RawField out;
-  const int64_t* sites = nullptr;  ///< [block][lane] global index
+  const int64_t* sites = nullptr;  ///< it has [block][lane] global index
   RandomKey key;
   RandomPurpose purpose{};
   uint32_t trajectory = 0;
-  uint32_t first_draw = 0;  ///< of slot 0; slot s begins 256 s draws later
-  int reals = 24;           ///< of an object, an even number up to 512
+  uint32_t first_draw = 0;  ///< it belongs to slot 0; slot s begins 256 s draws later
+  int reals = 24;           ///< an object has so many, an even number up to 512
   int slots = 1;
 };
 

@@ -7,9 +7,9 @@
 namespace trellis {
 
 enum class NoiseKind {
-  z2,  ///< +1, -1
-  z4,  ///< 1, i, -1, -i
-  u1   ///< exp(2 pi i u), u uniform
+  z2,  ///< it draws +1, -1
+  z4,  ///< it draws 1, i, -1, -i
+  u1   ///< it draws exp(2 pi i u), u uniform
 };
 
 struct SiteNoise {
@@ -17,7 +17,7 @@ struct SiteNoise {
   RandomPurpose purpose = RandomPurpose::source_noise;
   RandomKey key;
   uint32_t configuration = 0;
-  int extents[Nd] = {1, 1, 1, 1};  ///< of the whole lattice
+  int extents[Nd] = {1, 1, 1, 1};  ///< they are those of the whole lattice
 
   /// Returns the number of a draw at the site with the global coordinates x.
   TRELLIS_SITE_FN Complex<double> operator()(const int* x, uint32_t number) const {

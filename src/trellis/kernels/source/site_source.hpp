@@ -11,10 +11,10 @@ namespace trellis {
 /// It has the sites where a source is not zero, and its value there.
 struct SourceShape {
   static constexpr int every_time = -1;
-  MomentumPhaseTable phases;  ///< of one momentum; the value is exp(+i p.(x - origin))
-  int time = every_time;      ///< of the slice
-  bool has_corners = false;   ///< only sites with even x, y and z
-  bool is_point = false;      ///< only the site `at`, with the value 1
+  MomentumPhaseTable phases;  ///< they belong to one momentum; the value is exp(+i p.(x - origin))
+  int time = every_time;      ///< it is that of the slice
+  bool has_corners = false;   ///< it has only sites with even x, y and z
+  bool is_point = false;      ///< it has only the site `at`, with the value 1
   int at[Nd] = {0, 0, 0, 0};
   bool is_noise = false;  ///< the values are draw number `draw` of `noise`
   SiteNoise noise;
@@ -99,10 +99,10 @@ struct TimesPhases {
 };
 
 struct SiteSourceCall {
-  RawField field;  ///< of 24 or 6 reals, of one parity
+  RawField field;  ///< it has 24 or 6 reals, of one parity
   int reals = 24, sites = 0;
-  SiteCoordinates coordinates;  ///< of that parity
-  SourceShape shape;            ///< with phases in the memory of the field
+  SiteCoordinates coordinates;  ///< they belong to that parity
+  SourceShape shape;            ///< its phases lie in the memory of the field
 };
 
 /// They are built for CudaLayout. @pre launch_set_source: the field is zero
