@@ -79,7 +79,7 @@ std::vector<FlowPoint> flow_history(const GaugeField& U, double time, double eps
                                     double c1 = 0.0);
 
 /// Returns the flow time at which t^2 E reaches `target` (t0: 0.3), by linear interpolation of t^2 E between
-/// the points; NaN if the history does not reach it.
+/// the points, or NaN if the history does not reach it.
 double flow_time_at(const std::vector<FlowPoint>& history, double target = 0.3);
 
 }  // namespace trellis

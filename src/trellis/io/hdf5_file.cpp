@@ -70,7 +70,7 @@ Handle access_properties(const Communicator& communicator) {
 namespace {
 constexpr int64_t first_bytes = 1 << 16;  ///< an empty file takes less
 
-/// Returns what keeps rank 0 from reading a file that should be there; "" if it can be read.
+/// Returns what keeps rank 0 from reading a file that should be there, or "" if it can be read.
 std::string why_unreadable(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return io::with_errno("cannot open " + path, errno);

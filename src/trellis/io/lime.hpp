@@ -29,7 +29,7 @@ std::vector<LimeRecord> scan_lime(InputFile& file, std::vector<std::string>& war
 
 bool is_binary_record(const LimeRecord& record);  ///< it is ildg-binary-data or scidac-binary-data
 
-/// Returns the first record of a type at or after position `from`; -1 where there is none.
+/// Returns the first record of a type at or after position `from`, or -1 where there is none.
 int find_record(const std::vector<LimeRecord>& records, const std::string& type, size_t from = 0);
 
 /// Returns the text of a record, without trailing zeros. Refuses more than 16 MiB.

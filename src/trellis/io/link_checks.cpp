@@ -21,8 +21,8 @@ Complex entry(const double* link, int row, int column) {
   return {at[0], at[1]};
 }
 
-/// Returns the largest |(U U^dagger - 1)_ij| and |u_3 - (u_1 x u_2)^*|, u_i the rows (so det U = 1); infinity
-/// where something is not finite.
+/// Returns the largest |(U U^dagger - 1)_ij| and |u_3 - (u_1 x u_2)^*|, u_i the rows (so det U = 1), or
+/// infinity where something is not finite.
 double violation(const double* link) {
   double worst = 0.0;
   const auto note = [&](const Complex& z) {

@@ -23,7 +23,7 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Returns where the line END_HEADER begins, blanks before it apart; npos if there is none.
+/// Returns where the line END_HEADER begins, blanks before it apart, or npos if there is none.
 size_t find_end_line(const std::string& text) {
   for (size_t at = text.find("END_HEADER"); at != std::string::npos; at = text.find("END_HEADER", at + 1)) {
     const size_t before = text.find_last_not_of(" \t", at - 1);

@@ -28,7 +28,7 @@ std::array<int64_t, 4> extents_of(InputFile& file, ByteOrder order) {
   return extents;
 }
 
-/// Returns the size that a file with these extents has; -1 if they are no lattice.
+/// Returns the size that a file with these extents has, or -1 if they are no lattice.
 int64_t expected_bytes(const std::array<int64_t, 4>& extents) {
   int64_t sites = 1;
   for (const int64_t extent : extents) {

@@ -25,8 +25,8 @@ struct ScidacRecordInfo {
 ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data,
                                     std::vector<std::string>& warnings);
 
-/// Returns the first scidac-binary-data whose record XML states one of these sizes of a site; else the first;
-/// -1 if there is none.
+/// Returns the first scidac-binary-data whose record XML states one of these sizes of a site; else the first,
+/// or -1 if there is none.
 int find_scidac_data(InputFile& file, const std::vector<LimeRecord>& records,
                      const std::vector<int64_t>& bytes_per_site);
 

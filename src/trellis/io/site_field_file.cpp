@@ -174,7 +174,7 @@ void read_field(InputFile& file, const Lattice& lattice, const std::vector<LimeR
   for (size_t i = 0; stored && i < 2; ++i) report.checksums[first + i].stored = (*stored)[i];
 }
 
-/// Returns the text of the scidac-record-xml in front of records[data]; "" if there is none.
+/// Returns the text of the scidac-record-xml in front of records[data], or "" if there is none.
 std::string text_of_field(InputFile& file, const std::vector<LimeRecord>& records, int data) {
   for (int i = data - 1; i >= 0 && !is_binary_record(records[size_t(i)]); --i)
     if (records[size_t(i)].type == "scidac-record-xml") return record_text(file, records[size_t(i)]);

@@ -11,7 +11,7 @@ class SiteChecksums {
  public:
   SiteChecksums(GaugeFormat format, ByteOrder order) : format_{format}, order_{order} {}
   void add(const std::byte* site, size_t bytes, int64_t global_index);
-  /// Merges those of all ranks, in the order of checksum_kinds. Collective, once.
+  /// Merges those of all ranks, in the order of checksum_kinds. It is called once. Collective.
   std::vector<uint32_t> merged(Communicator& communicator);
   /// Returns NERSC's, after merged(), with the words read in the other byte order.
   uint32_t nersc_of_other_order() const { return nersc_swapped_.value(); }

@@ -30,7 +30,7 @@ size_t canonical_offset(int sink, int sink_colour, int column) {
   return size_t(((sink * 4 + column / 3) * 3 + sink_colour) * 3 + column % 3);
 }
 
-/// out = in, which may be of another storage.
+/// Copies: out = in, which may be of another storage.
 void set_from(SpinorField& out, const SpinorField& in) {
   if (out.spec() == in.spec())
     copy(out, in);

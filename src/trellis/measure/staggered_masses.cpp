@@ -40,7 +40,7 @@ void apply(SpinorField& out, const StaggeredHopping& hop, double mass, double si
   for (int parity = 0; parity < 2; ++parity) hop.apply(out, parity, in, 0.5 * sign, &in, mass);
 }
 
-/// Returns |b - M x| / |b| of each right-hand side; 0 for a zero one.
+/// Returns |b - M x| / |b| of each right-hand side, or 0 for a zero one.
 Coefficients residuals(const StaggeredHopping& hop, double mass, const SpinorField& x, const SpinorField& b) {
   SpinorField r = SpinorField::like(b);
   apply(r, hop, mass, 1.0, x);

@@ -13,7 +13,8 @@ class WilsonLinkDerivative {
  public:
   explicit WilsonLinkDerivative(const WilsonParams& params) : params_{params} {}
 
-  /// Begins a sum for these links. All fields that follow lie where they do. Collective, as all below.
+  /// Begins a sum for these links. All fields that follow lie where they do. This and all below are
+  /// collective.
   void begin(const GaugeField& V);
   /// Adds to G c times the derivative of Re Y^dagger D X, summed over right-hand sides; the clover part is
   /// kept until finish(). @pre X, Y full, in double, with V's lanes

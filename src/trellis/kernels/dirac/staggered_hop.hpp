@@ -46,7 +46,7 @@ struct StaggeredHopCall {
   int slots = 1;
   /// It computes [slot] += Re x^dagger out; not in 16-bit storage, at most 2 slots.
   ExactSum* energies = nullptr;
-  /// It counts bytes of links and fields on this rank; 0 where nothing is read ahead.
+  /// It counts bytes of links and fields on this rank, or 0 where nothing is read ahead.
   size_t working_set = 0;
   const Geometry* geometry = nullptr;
 };

@@ -153,8 +153,8 @@ class WilsonHopDerivative {
 
 struct CloverInsertionCall {
   RawField insertion;                   ///< it is B
-  RawField pair;                        ///< it is X, Y; or
-  RawField inverse;                     ///< it is A^-1 of one parity, 72 reals
+  RawField pair;                        ///< it is X, Y, where there is no inverse
+  RawField inverse;                     ///< it is A^-1 of one parity, 72 reals; or null
   const int32_t* even_odd = nullptr;    ///< it has [extended block]: block << 1 | parity
   int parity = 0;                       ///< it is that of the inverse
   double coefficient[4][4] = {};        ///< it is c_munu, mu < nu, times a factor

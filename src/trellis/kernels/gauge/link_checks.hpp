@@ -52,7 +52,7 @@ class LinkChecks {
   LinkCheck check_;
 };
 
-/// Returns the largest of the inner blocks; infinity if a link is not finite.
+/// Returns the largest of the inner blocks, or infinity if a link is not finite.
 template <class Layout, class Storage>
 double launch_link_checks(const RawField& links, LinkCheck check, const SiteRange& inner_blocks);
 

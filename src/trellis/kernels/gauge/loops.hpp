@@ -166,7 +166,7 @@ template <class Layout, class Storage>
 void launch_rectangle_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum);
 template <class Layout, class Storage>
 void launch_link_trace_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum);
-/// Returns the largest over the range, squared; infinity if a link is not finite.
+/// Returns the largest over the range, squared, or infinity if a link is not finite.
 template <class Layout, class Storage>
 double launch_unitarity_violation(const GaugeCall& call, const SiteRange& inner_blocks);
 
