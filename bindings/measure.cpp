@@ -193,8 +193,8 @@ Array<std::complex<double>> gamma_matrix(const std::string& name) {
   return array;
 }
 
-/// Returns octet and decuplet of the form `full` as [1][momentum][time]: tr[(1 + parity gamma_t)/2 < B Bbar >],
-/// with `polarised` times -i gamma_x gamma_y (octet only). With an insertion it is N(t) of the
+/// Returns octet and decuplet of the form `full` as [1][momentum][time]: tr[(1 + parity gamma_t)/2 < B Bbar
+/// >], with `polarised` times -i gamma_x gamma_y (octet only). With an insertion it is N(t) of the
 /// Feynman-Hellmann method.
 Array<std::complex<double>> full_baryon(const BaryonQuarks& quarks, const std::string& name, int parity,
                                         const Momenta& momenta, bool polarised, const Propagator* inserted,
