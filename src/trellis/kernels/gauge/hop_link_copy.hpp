@@ -10,7 +10,7 @@ namespace trellis {
 struct HopLinkCopyCall {
   RawField links;                    ///< they have 18 reals in double, in the order of gauge fields
   RawField out;                      ///< it has one parity; with scales it is fixed point alone
-  const int32_t* origins = nullptr;  ///< a [block of out] has its block in the order of gauge fields
+  const int32_t* origins = nullptr;  ///< it has [block of out]: its block in the order of gauge fields
   int link_reals = 18;
 };
 

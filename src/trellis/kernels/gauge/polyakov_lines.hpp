@@ -11,7 +11,7 @@ namespace trellis {
 struct PolyakovLinesCall {
   RawField links;
   ExtendedTables tables;
-  const int32_t* first_blocks = nullptr;  ///< it tells for [line] where they begin
+  const int32_t* first_blocks = nullptr;  ///< it tells where each [line] begins
   double* products = nullptr;             ///< they are [18][line]
   int lines = 0, mu = 3, steps = 0;
   bool begins = true;  ///< lines begin with one, else with what is in `products`

@@ -141,7 +141,7 @@ class SliceForce {
     store(place, X2, dagger_mul(b, c0 * L1 + L1_out) + dagger_mul(b_out, L1));
   }
 
-  /// Updates the links of a plaquette: each link is L1 or L4 of the plaquette here, and L3 or L2 of one
+  /// Adds to the force of two links of a site: each is L1 or L4 of the plaquette here, and L3 or L2 of one
   /// behind.
   TRELLIS_SITE_FN void update(int block) const {
     const Position x = U_.at(block);
