@@ -1,4 +1,4 @@
-"""Autocorrelations by the name from which programs import them."""
+"""This module offers the autocorrelations by the name from which programs import them."""
 
 from .statistics.autocorrelation import (
     MINIMUM_SAMPLES,

@@ -1,4 +1,4 @@
-"""Correlators from arrays: of other programs, of own measurements, of tests.
+"""Correlators come from arrays here: those of other programs, of own measurements and of tests.
 
 >>> from trellis.analysis import Correlator
 >>> pion = Correlator("pion", values, symmetry=1)              # doctest: +SKIP
@@ -42,7 +42,7 @@ _TYPES = ("meson", "baryon")
 
 @dataclass(init=False)
 class Correlator:
-    """A correlator of one particle on the configurations of one ensemble.
+    """This is a correlator of one particle on the configurations of one ensemble.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Correlator:
 
     @property
     def time_extent(self) -> int:
-        """T, the number of time slices."""
+        """Return T, the number of time slices."""
         return self.values.shape[1]
 
     def mean(self) -> Series:
@@ -144,7 +144,8 @@ class Correlator:
         return effective_mass_series(self._of_particle())
 
     def fit(self, **options: object) -> ParticleResult:
-        """Fit the mass, in lattice units: all windows and numbers of states, and their average.
+        """Fit the mass, in lattice units, in all windows and with all numbers of
+        states, and average the fits.
 
         Parameters
         ----------
@@ -181,7 +182,7 @@ class Correlator:
 
     @property
     def label(self) -> str:
-        """Name of the results: that of the particle, with _p and |n|^2 for a moving one."""
+        """Return the name of the results: that of the particle, with _p and |n|^2 for a moving one."""
         squared = sum(n * n for n in self.momentum)
         return self.name if squared == 0 else f"{self.name}_p{squared}"
 

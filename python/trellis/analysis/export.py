@@ -1,8 +1,8 @@
 """Results leave in the formats of other programs, with all correlations.
 
-Numbers are masses in lattice units, or in MeV where asked for and a scale was given. Their errors are the
-totals of results.json. What is correlated is the statistical part, by the series of each mass over the
-configurations, and the error of the scale; errors of models are each particle's own.
+Numbers are masses in lattice units, or in MeV where a caller asks for it and a scale was given. Their errors
+are the totals of results.json. The statistical part is correlated, by the series of each mass over the
+configurations, and so is the error of the scale; errors of models are each particle's own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .statistics.autocorrelation import observable_of
 if TYPE_CHECKING:
     import pandas
 
-#: Columns of tables, in order; those in MeV are empty where no scale was given.
+#: Tables have these columns in this order; those in MeV are empty where no scale was given.
 COLUMNS = (
     "mass",
     "mass_error",

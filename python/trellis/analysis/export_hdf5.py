@@ -1,4 +1,4 @@
-"""Results as an HDF5 file whose dimensions have names and coordinates.
+"""This module writes results as an HDF5 file whose dimensions have names and coordinates.
 
 xarray.open_dataset(path, engine="h5netcdf") gives masses over `particle`, series over `configuration`,
 correlators over `time` and effective masses over `half_time`.
@@ -55,7 +55,7 @@ def write_hdf5(results: Results, path: Path | str) -> Path:
 
 
 def _write_series(file: h5py.File, results: Results, names: list[str]) -> None:
-    """The series of each mass over the configurations; `stream` names the stream of each."""
+    """Write the series of each mass over the configurations; `stream` names the stream of each."""
     samples = results.samples
     if samples is None:
         return

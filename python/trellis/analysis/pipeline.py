@@ -73,8 +73,8 @@ def analyze(
     Raises
     ------
     AnalysisError
-        With the file or quantity at fault (subclasses in `errors`). A particle that cannot be fitted does not
-        stop the others: it is listed in `not_fitted` with the reason.
+        The message names the file or quantity at fault (subclasses in `errors`). A particle that cannot be
+        fitted does not stop the others: it is listed in `not_fitted` with the reason.
     """
     if not isinstance(options, AnalysisOptions):
         options = validate_run(options or {}, AnalysisOptions, "options")
@@ -84,7 +84,7 @@ def analyze(
 
 
 def _read(paths: Path | str | Iterable[Path | str], options: AnalysisOptions) -> Measurements:
-    """Read the files, those of another program where the options name one."""
+    """Read the files; the options may name another program whose files they are."""
     if options.foreign is not None:
         return read_foreign(paths, options.foreign, options.stream)
     return read_measurements(
@@ -103,7 +103,7 @@ def analyze_measurements(
     title: str | None = None,
     options: AnalysisOptions,
 ) -> Results:
-    """Return masses with errors of what readers have found; see :func:`analyze`."""
+    """Return masses with errors of the measurements that readers have found; see :func:`analyze`."""
     factory = gv.switch_gvar()  # the gvars of the fits do not outlive this call
     try:
         if output is not None:
@@ -264,7 +264,8 @@ def _thermalisation_alone(measurements: Measurements, first: int | None) -> Meas
 def _fit_all(
     measurements: Measurements, options: AnalysisOptions
 ) -> tuple[dict[str, ParticleFit], dict[str, str]]:
-    """Every particle, its parity partner, and the simultaneous fits; failures with their reasons."""
+    """Fit every particle, its parity partner, and the simultaneous fits; return failures with their reasons.
+    """
     if not measurements.correlators:
         return {}, {}
     correlators = particle_correlators(measurements, options)
@@ -295,7 +296,9 @@ def _fit_all(
 
 
 def _other_parity(correlator: ParticleCorrelator, fits: dict[str, ParticleFit]) -> BackwardState | None:
-    """Behind nucleon_negative runs the nucleon, which is lighter: its state where it was fitted too."""
+    """Return the state behind nucleon_negative where it was fitted too: there runs the
+    nucleon, which is lighter.
+    """
     fit = fits.get(correlator.name.replace("_negative", "", 1))
     if fit is None or not correlator.has_backward_baryon:
         return None
@@ -324,7 +327,7 @@ def _fit_one(
 
 
 def _files_of(measurements: Measurements) -> str:
-    """The first few by name, for messages."""
+    """Return the first few files by name, for messages."""
     paths = [file.path for file in measurements.files]
     more = f", ... ({len(paths)} files)" if len(paths) > 3 else ""
     return ", ".join(paths[:3]) + more
@@ -339,7 +342,9 @@ def _simultaneous(name: str, members: list[ParticleCorrelator]) -> list[Particle
 
 
 def _ratios(fits: dict[str, ParticleFit], options: AnalysisOptions) -> dict[str, RatioResult]:
-    """m_a / m_b; statistical errors correlated as the masses are on the configurations, model errors not."""
+    """Return m_a / m_b; statistical errors are correlated as the masses are on the
+    configurations, model errors not.
+    """
     result = {}
     for a, b in options.ratios:
         if a not in fits or b not in fits:

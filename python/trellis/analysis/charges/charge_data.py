@@ -1,4 +1,6 @@
-"""The data of the fits of nucleon charges: C and the correlators of each current, and their covariance."""
+"""This module prepares the data of the fits of nucleon charges: C, the correlators of each
+current, and their covariance.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,19 @@ from ..records.errors import FitFailed
 from ..statistics.weights import shrinkage_intensity
 from .charge_model import ChargeModel, FeynmanHellmannModel
 
-#: This part of the variances of a datum and of C(t) is added to the former: nothing is known better.
+#: This part of the variances of a datum and of C(t) is added to the former: nothing is known more exactly.
 NUGGET = 1e-7
-#: The correlation matrix of few configurations is shrunk at least so much, where the data ask for less.
+#: The correlation matrix of few configurations is shrunk by at least this much, even where
+#: the data ask for less.
 LEAST_SHRINKAGE = 0.02
-#: Errors of fewer independent numbers than this and one more have no variance.
+#: At least this many degrees of freedom are assumed: Student's t has no variance for two and fewer.
 _LEAST_FREEDOM = 2.5
-#: What is left of the noise of a current that is a function of the others.
+#: A current whose noise falls to this part of itself is a function of the others.
 _DEGENERATE = 1e-6
 
 
 def effective_charge(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
-    """g_eff(t) = N(t+1)/C(t+1) - N(t)/C(t) and its error.
+    """Return g_eff(t) = N(t+1)/C(t+1) - N(t)/C(t) and its error.
 
     Parameters
     ----------
@@ -41,18 +44,21 @@ def effective_charge(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, N
 
 
 def _effective(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
-    """g_eff of the means, and the influence of each configuration on it, shape [configuration, time - 1]."""
+    """Return g_eff of the means, and the influence of each configuration on it, shape
+    [configuration, time - 1].
+    """
     C, N = two_point.mean(axis=0), numerator.mean(axis=0)
     influence = (numerator - two_point * (N / C)) / C
     return np.diff(N / C), np.diff(influence, axis=1)
 
 
-#: Charge -> separation -> times of the current and R there.
+#: A curve holds the times of the current and R at these times, by charge and by separation.
 Curves: TypeAlias = dict[str, dict[int, tuple[NDArray, NDArray]]]
 
 
 class FitData(ABC):
-    """Means, influences of the configurations and their covariance: C first, then what each current has.
+    """These are means, influences of the configurations and their covariance: C comes first,
+    then each current's data.
 
     A current may be an exact function of the others (of the conserved vector current with Dirichlet time N is
     t C, on every configuration): the covariance is singular then. To every variance NUGGET of itself and of
@@ -65,7 +71,7 @@ class FitData(ABC):
         Nothing runs backwards (Dirichlet time): windows may reach to T - 1, else to T/2 - 1.
     """
 
-    #: Fits have at least so many states.
+    #: Fits have at least this many states.
     least_states = 1
     is_fixed_sink = False
     mean: NDArray
@@ -76,7 +82,7 @@ class FitData(ABC):
         self.options, self.names = options, names
         self.count, self.extent = two_point.shape
         self.inflation = 1.0
-        #: g_eff and the influence of each configuration on it, by charge, where there is one.
+        #: This holds g_eff and the influence of each configuration on it, by charge, where there is one.
         self.effective: dict[str, tuple[NDArray, NDArray]] = {}
         C = two_point.mean(axis=0)
         error = two_point.std(axis=0, ddof=1) / np.sqrt(self.count)
@@ -95,7 +101,7 @@ class FitData(ABC):
             raise FitFailed(
                 f"charges: expected t_max in {options.t_min_first + 2}..{self.extent - 1}, found {self.t_max}"
             )
-        # What the times can tell: 1/t_max has hardly died out at the end, 2 is gone after a slice.
+        # The times can tell such gaps: 1/t_max has hardly died out at the end, and 2 is gone after a slice.
         self.gap_prior = options.gap_prior or (
             float(np.sqrt(2 / self.t_max)),
             float(np.log(2 * self.t_max) / 2),
@@ -104,7 +110,7 @@ class FitData(ABC):
         self.scale = float(C[options.t_min_first])
 
     def _set(self, samples: NDArray, beside: NDArray) -> None:
-        """Means and covariance; `beside`: the place of C at the time of each datum."""
+        """Set means and covariance; `beside` is the place of C at the time of each datum."""
         self.mean = samples.mean(axis=0)
         self.influence = samples - self.mean
         self.covariance = self.influence.T @ self.influence / (self.count * (self.count - 1))
@@ -113,7 +119,7 @@ class FitData(ABC):
 
     @abstractmethod
     def rows(self, t_min: int) -> tuple[NDArray, NDArray]:
-        """Times of C in the window, and the places of all its data in `mean`, C first."""
+        """Return the times of C in the window, and the places of all its data in `mean`, C first."""
 
     @abstractmethod
     def window(self, t_min: int, states: int) -> tuple[ChargeModel, NDArray]:
@@ -121,14 +127,19 @@ class FitData(ABC):
 
     @abstractmethod
     def free(self, t_min: int, states: int) -> int:
-        """Points less parameters: windows with none left would add but their priors to the average."""
+        """Return points less parameters: windows with none left would add only their priors to the average.
+        """
 
     @abstractmethod
     def _to_ratios(self, places: NDArray) -> NDArray:
-        """Matrix from the data at these places to what is shrunk, to first order."""
+        """Return the matrix that takes the data at these places to the quantities that are
+        shrunk, to first order.
+        """
 
     def dependent(self) -> list[str]:
-        """Currents that are on every configuration a function of C and the others at the same time."""
+        """Return the currents that are on every configuration a function of C and the
+        others at the same time.
+        """
         return []
 
     def curves(self, p: dict[str, float], t_min: int, states: int) -> Curves:
@@ -137,31 +148,36 @@ class FitData(ABC):
 
     @property
     def effective_count(self) -> float:
-        """Independent configurations."""
+        """Return the number of independent configurations."""
         return self.count / self.inflation
 
     def inflate(self, factor: float) -> None:
-        """Covariance times 2 tau_int; windows stay as they are."""
+        """Multiply the covariance by 2 tau_int; windows stay as they are."""
         self.covariance = self.covariance * factor
         self.inflation *= factor
 
     @property
     def is_few(self) -> bool:
-        """Too few configurations for correlated weights: decided for all windows by the largest one."""
+        """Return True if there are too few configurations for correlated weights; the largest
+        window decides for all.
+        """
         points = len(self.rows(self.options.t_min_first)[1])
         return self.effective_count < self.options.configurations_per_point * points
 
     @property
     def student_factor(self) -> float:
-        """nu / (nu - 2), nu = n - 1: the variance of Student's t, for errors that come from n numbers."""
+        """Return the variance of Student's t, nu / (nu - 2) with nu = n - 1, for errors
+        that come from n numbers.
+        """
         nu = max(self.effective_count - 1, _LEAST_FREEDOM)
         return nu / (nu - 2)
 
     def shrunk_weights(self, places: NDArray) -> NDArray:
-        """Return the inverse covariance with the correlations of C(t) and of ratios to it shrunk.
+        """Return the inverse covariance; the correlations of C(t) and of ratios to it are shrunk in it.
 
-        (1 - lambda) R + lambda 1, lambda from the data (weights.shrinkage_intensity) times 2 tau_int, and at
-        least LEAST_SHRINKAGE. In these quantities, not in what is fitted: that follows C, ratios hardly do.
+        The matrix (1 - lambda) R + lambda 1 takes the place of R. lambda comes from the data
+        (weights.shrinkage_intensity) times 2 tau_int, and is at least LEAST_SHRINKAGE. These quantities are
+        shrunk and not the fitted ones, which follow C; ratios hardly do.
         """
         to_ratios = self._to_ratios(places)
         covariance = to_ratios @ self.covariance[np.ix_(places, places)] @ to_ratios.T
@@ -176,8 +192,8 @@ class FitData(ABC):
 class ChargeData(FitData):
     """The data are C, then N of each charge.
 
-    C and N are fitted, not their ratio: where C has an error of 20 % g_eff is far from linear in the data,
-    and its covariance follows the fluctuation of C. Of N a multiple of C is taken away, so that it begins
+    C and N are fitted, not their ratio: where C has an error of 20 %, g_eff is far from linear in the data,
+    and its covariance follows the fluctuation of C. A multiple of C is subtracted from N, so that N begins
     with 0: the constant in N/C, contact terms in it, can be far larger than the charges.
     """
 
@@ -198,7 +214,9 @@ class ChargeData(FitData):
         self._set(np.concatenate(parts, axis=1), np.tile(np.arange(self.extent), len(parts)))
 
     def dependent(self) -> list[str]:
-        """Currents that are on every configuration a function of C and the others at the same time."""
+        """Return the currents that are on every configuration a function of C and the
+        others at the same time.
+        """
         if self.count <= 2 + len(self.names):
             return []
         parts = self.influence.reshape(self.count, -1, self.extent)

@@ -1,4 +1,7 @@
-"""One fit of C and the correlators of all currents together, in one window; formulas in charge_model.py."""
+"""This module makes one fit of C and the correlators of all currents together, in one window.
+
+charge_model.py has the formulas.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from .charge_data import FitData
 from .charge_model import ChargeModel, FeynmanHellmannModel
 from .charge_profile import Profile, ProfileInput, conditional, profile
 
-#: Probability of chi^2 below which a fit does not describe the data.
+#: A fit with a smaller probability of chi^2 does not describe the data.
 POOR_FIT = 0.05
 
 
-#: Quantity -> value, response to all data, error from the priors.
+#: Each quantity has its value, its response to all data and its error from the priors.
 _Linear = dict[str, tuple[float, NDArray, float]]
 
 
@@ -46,9 +49,10 @@ class ChargeFit:
 
     @property
     def misfit(self) -> float:
-        """sqrt(chi^2 / expected) where the model does not describe the data (p < 0.05), else 1.
+        """Return sqrt(chi^2 / expected) where the model does not describe the data (p < 0.05), else 1.
 
-        The scale factor of the Particle Data Group, kept to fits that are bad beyond chance.
+        This is the scale factor of the Particle Data Group; here only fits that are bad
+        beyond chance have it.
         """
         is_bad = self.p_value < POOR_FIT and self.chi2 > self.expected_chi2
         return float(np.sqrt(self.chi2 / self.expected_chi2)) if is_bad else 1.0
@@ -61,7 +65,7 @@ def excited_part(p: dict[str, float], name: str, states: int, t: NDArray) -> NDA
 
 
 def _prior(data: FitData, model: ChargeModel) -> gv.BufferDict:
-    """Wide for what the data fix; the stated ones for the excited state."""
+    """Return priors that are wide for what the data fix; those of the excited states are the stated ones."""
     options, t_min = data.options, int(model.t[0])
     C = data.mean[: data.extent]
     energy = max(
@@ -81,13 +85,13 @@ def _prior(data: FitData, model: ChargeModel) -> gv.BufferDict:
 
 
 def fit_window(data: FitData, t_min: int, states: int) -> ChargeFit | None:
-    """Least squares in one window, profiled; None where it does not converge or is not invertible."""
+    """Make the profiled fit of one window; return None where it does not converge or is not invertible."""
     fit = best_fit(data, t_min, states)
     return fit if fit is None else profiled(data, fit)
 
 
 def profiled(data: FitData, fit: ChargeFit) -> ChargeFit:
-    """The fit with values and errors of its profile likelihood, where it has one."""
+    """Return the fit with values and errors of its profile likelihood, where it has one."""
     averages = None if fit.profile_input is None else profile(fit.profile_input)
     value, response, prior_error = _profiled(data, fit.linear, averages)
     shift = fit.prior_shift
@@ -105,7 +109,8 @@ def profiled(data: FitData, fit: ChargeFit) -> ChargeFit:
 
 
 def best_fit(data: FitData, t_min: int, states: int) -> ChargeFit | None:
-    """Least squares in one window; None where it does not converge or is not invertible."""
+    """Make the least-squares fit of one window; return None where it does not converge or is not invertible.
+    """
     model, places = data.window(t_min, states)
     prior = _prior(data, model)
     keys = list(prior)
@@ -190,7 +195,8 @@ def _inverse(matrix: NDArray) -> NDArray:
 def _prior_shift(
     names: list[str], keys: list[str], inverse: NDArray, prior: gv.BufferDict
 ) -> dict[str, float]:
-    """To first order: the inverse Hessian between a charge and log gap, over the width of the prior."""
+    """Return, to first order, the inverse Hessian between a charge and log gap, over the width of the prior.
+    """
     gaps = [k for k in keys if k.startswith("loggap")]
     moves = [inverse[:, keys.index(k)] / prior[k].sdev for k in gaps]
     total = np.sqrt(np.sum(np.square(moves), axis=0)) if moves else np.zeros(len(keys))
@@ -198,7 +204,7 @@ def _prior_shift(
 
 
 def _energies(model: ChargeModel) -> list[str]:
-    """Names of the parameters theta of charge_profile.py."""
+    """Return the names of the parameters theta of charge_profile.py."""
     return ["logE0"] + ["loggap" + k for k in model.gaps]
 
 
@@ -231,7 +237,8 @@ def _profile_input(
 def starting_point(
     data: FitData, prior: gv.BufferDict, model: ChargeModel, places: NDArray, W: NDArray
 ) -> dict[str, float]:
-    """Return the best of energies spread over their priors, each with the best linear parameters.
+    """Return the best of several starts, whose energies spread over their priors and whose
+    linear parameters fit best.
 
     Sums of exponentials have several minima; the one that is nearest to the centre of the priors need not be
     the deepest.
@@ -258,7 +265,8 @@ def starting_point(
 
 
 def _energies_to_try(data: FitData, prior: gv.BufferDict, model: ChargeModel) -> NDArray:
-    """Return log E0 around the effective masses of the window, log gaps over 1.5 widths of their priors."""
+    """Return energies to try: log E0 around the effective masses, log gaps over 1.5 widths of their priors.
+    """
     C, states = data.mean[model.t], model.states
     masses = np.log(C[:-1] / C[1:], where=(C[:-1] > C[1:]) & (C[1:] > 0), out=np.zeros(len(C) - 1))
     masses = masses[masses > 0]
@@ -272,7 +280,8 @@ def _energies_to_try(data: FitData, prior: gv.BufferDict, model: ChargeModel) ->
 
 
 def ratios(names: list[str]) -> list[tuple[str, str]]:
-    """Return the pairs of currents whose ratio is reported: both currents of a pair renormalise alike."""
+    """Return the pairs of currents whose ratio is reported: both currents of a pair are renormalised alike.
+    """
     return [pair for pair in (("A", "V"), ("A_conserved", "V_conserved")) if set(pair) <= set(names)]
 
 
@@ -284,7 +293,7 @@ def _linear(
     places: NDArray,
     prior_covariance: NDArray,
 ) -> _Linear:
-    """E0, the charges and their ratios at the best fit, to first order in the data."""
+    """Return E0, the charges and their ratios at the best fit, to first order in the data."""
     full = np.zeros((len(keys), len(data.mean)))
     full[:, places] = response
 
@@ -307,7 +316,9 @@ def _linear(
 def _profiled(
     data: FitData, linear: _Linear, averages: Profile | None
 ) -> tuple[dict[str, float], dict[str, NDArray], dict[str, float]]:
-    """Values, responses and prior errors; where there is a profile its medians, and its widths as scale."""
+    """Return values, responses and prior errors; a profile, if there is one, gives its
+    medians and its widths.
+    """
     intervals = {}
     if averages is not None:
         intervals = {"E0": averages.energy} | dict(zip(data.names, averages.charges, strict=True))
@@ -324,7 +335,7 @@ def _profiled(
 
 
 def _jacobian(model: ChargeModel, p: dict[str, float], keys: list[str]) -> NDArray:
-    """Return central differences, exact to 1e-9."""
+    """Return the derivatives by central differences, which are exact to 1e-9."""
     columns = []
     for key in keys:
         h = 1e-5 * max(1.0, abs(p[key]))

@@ -1,8 +1,9 @@
-"""The models of the fits of charges: linear in everything but the energies (charges.py, fixed_sink.py).
+"""This module has the models of the fits of charges; they are linear in everything but the energies.
 
-Parameters are logE0, logA0, for the k-th excited state the logarithm of its gap and r_k = A_k/A_0, and for
-each charge its coefficients in units of A_0. With theta = (log E0, log gap, log gap 2, ...) a model is the
-product of design(theta) and A_0 (1, r_1, ..., coefficients of the first charge, of the second, ...).
+charges.py and fixed_sink.py use them. Parameters are logE0, logA0, for the k-th excited state the logarithm
+of its gap and r_k = A_k/A_0, and for each charge its coefficients in units of A_0. With theta = (log E0, log
+gap, log gap 2, ...) a model is the product of design(theta) and A_0 (1, r_1, ..., coefficients of the first
+charge, of the second, ...).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: What the names of the parameters of the first, second, ... excited state end in.
+#: The names of the parameters of the first, second, ... excited state end in these.
 EXCITED = ("", "2")
 
 
@@ -39,16 +40,16 @@ class ChargeModel(ABC):
     @property
     @abstractmethod
     def coefficients(self) -> list[str]:
-        """Beginnings of the names of each charge's parameters, g first."""
+        """Return the beginnings of the names of each charge's parameters, g first."""
 
     @property
     @abstractmethod
     def times(self) -> NDArray:
-        """t in exp(-E0 t), by which each datum falls at fixed gaps."""
+        """Return t in exp(-E0 t), by which each datum falls at fixed gaps."""
 
     @abstractmethod
     def __call__(self, p) -> NDArray:
-        """Return all data; p of floats or gvars."""
+        """Return all data; p holds floats or gvars."""
 
     @abstractmethod
     def design(self, theta: NDArray) -> NDArray:
@@ -56,12 +57,12 @@ class ChargeModel(ABC):
 
     @property
     def farthest(self) -> float:
-        """Distance in time at which least is left of excited states."""
+        """Return the distance in time at which the least of the excited states is left."""
         return float(self.t[-1])
 
     @property
     def gaps(self) -> list[str]:
-        """Names of the parameters of the gaps, but for their "loggap"."""
+        """Return the names of the parameters of the gaps without their "loggap"."""
         return list(EXCITED[: self.states - 1])
 
     def places_of_charges(self) -> list[int]:
@@ -134,7 +135,7 @@ class FixedSinkModel(ChargeModel):
         return max(int(t.max()) for t in self.separations) / 2
 
     def _pairs(self) -> list[tuple[int, int]]:
-        """States next to the sink and next to the source."""
+        """Return the states next to the sink and next to the source."""
         every = range(self.states)
         return [(n, m) for n in every for m in every if n <= m or not self.is_symmetric]
 

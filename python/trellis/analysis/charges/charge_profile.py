@@ -1,14 +1,14 @@
-"""Median and central interval of the charges under the likelihood of a fit of several states.
+"""The charges have a median and a central interval under the likelihood of a fit of several states.
 
-The energies alone enter non-linearly: theta = (log E0, log gap, log gap 2). At fixed theta the data are
+Only the energies enter non-linearly: theta = (log E0, log gap, log gap 2). At fixed theta the data are
 linear in the amplitudes and in A0 times every g and what else a charge has (charge_model.py), which least
 squares gives at once. The profile likelihood
 
     L(theta) = exp(-1/2 min over the linear ones of [chi^2 + their priors]) * prior(theta)
 
-is skew wherever the gap is not well known: a small gap goes with a charge far away and a large error. Best
-fit and curvature there give high values too small an error and low ones too large a one: pulls of
-pseudo-experiments then have means of 0.15 to 0.25. Taken instead is the distribution
+is skew wherever the gap is not well known: a small gap goes with a charge far away and a large error. The
+best fit and the curvature there give high values too small an error and low ones too large a one: pulls of
+pseudo-experiments then have means of 0.15 to 0.25. The distribution that is taken instead is
 
     P(g) = <normal distribution around g(theta) with the error sigma_g(theta) of the linear fit>
 
@@ -31,8 +31,8 @@ from scipy.special import ndtr
 
 from .charge_model import ChargeModel
 
-#: Nodes of each gap, by the number of gaps: around the best fit, to five of its errors, and over the prior,
-#: to three of its widths. Two gaps have the square of them.
+#: Each gap has so many nodes, by the number of gaps: first those around the best fit, to five of its errors,
+#: then those over the prior, to three of its widths. Two gaps have the square of them.
 _NEAR = {1: 25, 2: 13}
 _FAR = {1: 21, 2: 11}
 _ALLOWED = 3.84 / 2  # below the maximum of log L: 95 % for one parameter
@@ -42,9 +42,10 @@ _STEPS = 12  # of E0 at fixed gaps
 
 @dataclass(frozen=True)
 class ProfileInput:
-    """A fit at its best parameters: data, weights, model, theta and its covariance, priors (mean, width).
+    """The input is a fit at its best parameters: data, weights, model, theta and its
+    covariance, priors (mean, width).
 
-    theta = (log E0, log gap, log gap 2, ...); `amplitude`: A0, the unit of the priors of the linear ones.
+    theta = (log E0, log gap, log gap 2, ...); `amplitude` is A0, the unit of the priors of the linear ones.
     """
 
     data: NDArray
@@ -62,7 +63,7 @@ class ProfileInput:
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval has the median, and half the length of the central 68.3 %."""
+    """An interval has the median, and as its error half the length of the central 68.3 %."""
 
     median: float
     half_width: float
@@ -70,7 +71,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Profile:
-    """Averages over the profile likelihood.
+    """These are averages over the profile likelihood.
 
     Attributes
     ----------
@@ -102,7 +103,7 @@ class _Nodes:
 
 
 def profile(fit: ProfileInput) -> Profile | None:
-    """The averages; None where there is no likelihood at all."""
+    """Return the averages; None where there is no likelihood at all."""
     errors, gaps = np.sqrt(np.diag(fit.covariance))[1:], len(fit.theta) - 1
     near, far = np.linspace(-5.0, 5.0, _NEAR[gaps]), np.linspace(-3.0, 3.0, _FAR[gaps])
     axes = [
@@ -122,7 +123,7 @@ def profile(fit: ProfileInput) -> Profile | None:
 
 
 def _at_best_energy(fit: ProfileInput, gaps: NDArray, measure: NDArray) -> _Nodes | None:
-    """L at fixed gaps with the best E0, by Gauss-Newton steps that are halved where they lead down.
+    """Return L at fixed gaps with the best E0, by Gauss-Newton steps that are halved where they lead down.
 
     d model / d log E0 = -E0 t model; what the linear parameters can follow of it is projected out.
     """
@@ -159,7 +160,9 @@ def _at_best_energy(fit: ProfileInput, gaps: NDArray, measure: NDArray) -> _Node
 def _energy_step(
     fit: ProfileInput, theta: NDArray, linear: NDArray, inverse: NDArray
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Gauss-Newton step of log E0, its variance, and how the linear parameters follow it (with a minus)."""
+    """Return the Gauss-Newton step of log E0, its variance, and minus the slope of the
+    linear parameters in it.
+    """
     with np.errstate(all="ignore"):
         X = fit.model.design(theta)
         model = (X @ linear[:, :, None])[:, :, 0]
@@ -182,7 +185,7 @@ def _profile(nodes: _Nodes, fit: ProfileInput) -> Profile:
     E0, A0 = np.exp(nodes.theta[kept, 0]), x[:, :1]
     places = fit.model.places_of_charges()
     g = x[:, places] / A0
-    # d (g A0 / A0) = [d (g A0) - g d A0] / A0, by charge
+    # By charge, d (g A0 / A0) = [d (g A0) - g d A0] / A0 holds.
     slope = np.zeros((len(x), len(places), x.shape[1]))
     for i, k in enumerate(places):
         slope[:, i, k], slope[:, i, 0] = 1 / A0[:, 0], -g[:, i] / A0[:, 0]
@@ -228,7 +231,8 @@ def _quantiles(weights: NDArray, means: NDArray, errors: NDArray) -> list[float]
 
 
 def conditional(fit: ProfileInput, theta: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """log L at each theta (-inf where there is none), the best linear parameters and their covariance."""
+    """Return log L at each theta (-inf where there is none), the best linear parameters and their covariance.
+    """
     states = theta.shape[1]
     with np.errstate(all="ignore"):
         X = fit.model.design(theta)

@@ -23,20 +23,21 @@ if TYPE_CHECKING:
 
 #: A charge that moves by more of its errors than this, or stretched errors beyond this, are warned about.
 LARGE_DRIFT, LARGE_MISFIT = 3.0, 1.05
-#: Share of the excited state at the last time slice from which errors are too small (howto/axial_charge.md).
+#: A larger share of the excited state at the last time slice makes errors too small (howto/axial_charge.md).
 LARGE_REMAINDER = 0.1
-#: The same share in the middle of the largest separation of fixed sinks, from which a third state changes the
-#: charge by several errors.
+#: This is the same share in the middle of the largest separation of fixed sinks. A third state changes the
+#: charge by several errors from there on.
 LARGE_REMAINDER_IN_THE_MIDDLE = 0.05
-#: The same share, where the likelihood allows so much of it at 95 %.
+#: This is the same share, for the largest one that the likelihood allows at 95 %.
 LARGE_REMAINDER_LIMIT = 0.15
-#: A charge that moves by more of its errors than this when the priors of the gaps move by their widths.
+#: A charge is warned about if it moves by more of its errors than this when the priors of the
+#: gaps move by their widths.
 LARGE_PRIOR_SHIFT = 0.3
 #: Fewer independent configurations for a fitted point are warned about.
 FEW_CONFIGURATIONS = 4.0
 _AT_END = "at the last time slice of the fits"
 _IN_THE_MIDDLE = "in the middle of the largest separation"
-#: With less of the weight two-state fits decide nothing.
+#: Two-state fits with a smaller part of the weight decide nothing.
 _HALF = 0.5
 
 
@@ -67,7 +68,8 @@ def charge_quality(
 
 
 def _apart(data: FitData, name: str, a: ChargeFit, b: ChargeFit) -> float:
-    """Difference of a charge in two windows over its error; they share data, and priors pull both."""
+    """Return the difference of a charge in two windows over its error; they share data, and priors pull both.
+    """
     slope = a.correction * a.response[name] - b.correction * b.response[name]
     variance = slope @ data.covariance @ slope + (a.prior_error[name] - b.prior_error[name]) ** 2
     return float(abs(a.value[name] - b.value[name]) / np.sqrt(variance)) if variance > 0 else 0.0
@@ -167,7 +169,7 @@ def one_state_warning(states: Sequence[int], more: Mapping[str, object]) -> list
 
 
 def warnings_of(quality: ChargeQuality, misfit: float, *, is_fixed_sink: bool = False) -> list[str]:
-    """In words."""
+    """Return the warnings in words."""
     found = []
     if quality.configurations_per_point < FEW_CONFIGURATIONS:
         found.append(

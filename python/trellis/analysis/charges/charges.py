@@ -128,7 +128,7 @@ def fit_charges(
 
 
 def fit_data(data: FitData, trajectories: NDArray, autocorrelations: _Choice) -> ChargeResult:
-    """Return all windows, and their average."""
+    """Return all windows and their average."""
     fits = _scan(data)
     factors = _factors(data, fits, trajectories, autocorrelations)
     if factors and max(factors.values()) > 1.0:
@@ -138,7 +138,7 @@ def fit_data(data: FitData, trajectories: NDArray, autocorrelations: _Choice) ->
 
 
 def require_usable(what: str, samples: NDArray) -> None:
-    """Numbers whose squares are numbers, and that differ: else there is no covariance to fit with."""
+    """Refuse numbers whose squares are no numbers, and equal ones: they have no covariance to fit with."""
     largest = float(np.abs(samples).max())
     if not largest < 1e140 or 0 < largest < 1e-140:
         raise FitFailed(f"charges: {what}: expected numbers between 1e-140 and 1e140, found {largest:.3g}")
@@ -155,14 +155,15 @@ def require_all_times(what: str, samples: NDArray, *, to_the_end: bool = False) 
         raise FitFailed(f"charges: {what}: {of_zeros(times, len(samples))}")
 
 
-#: Windows that cannot reach a weight of exp(-this / 2) of the best one are left out.
+#: Windows that cannot reach a weight of exp(-_NO_WEIGHT / 2) of the best one are left out.
 _NO_WEIGHT = 20.0
-#: Fits with a weight below exp(-this / 2) of the best one keep their best values, without a profile.
+#: Fits with a weight below exp(-_LITTLE_WEIGHT / 2) of the best one keep their best
+#: values, without a profile.
 _LITTLE_WEIGHT = 14.0
 
 
 def _scan(data: FitData) -> list[ChargeFit]:
-    """Windows with `least_states` and more, as far as they can have weight.
+    """Fit the windows with `least_states` and more states, as far as they can have weight.
 
     chi^2 is positive: a window of d points and k parameters has a criterion above -3 (d - k).
     """
@@ -186,7 +187,7 @@ def _scan(data: FitData) -> list[ChargeFit]:
 def _factors(
     data: FitData, fits: list[ChargeFit], trajectories: NDArray, choice: _Choice
 ) -> dict[str, float]:
-    """2 tau_int of each charge, from the responses of the fits to the configurations."""
+    """Return 2 tau_int of each charge, from the responses of the fits to the configurations."""
     weights = model_weights(np.array([f.criterion for f in fits]))
     series = {name: weights @ [f.correction * f.response[name] for f in fits] for name in data.names}
     return {name: error_factor(data.influence @ s, trajectories, choice)[0] for name, s in series.items()}
@@ -282,7 +283,7 @@ def _one_more_state(
 
 
 def _window(data: FitData, fit: ChargeFit, weight: float, own: Mapping[str, float]) -> ChargeWindow:
-    """The record of a fit; errors as an average of this fit alone has them."""
+    """Return the record of a fit; its errors are those of an average of this fit alone."""
 
     def error(name: str) -> float:
         variance = fit.response[name] @ data.covariance @ fit.response[name]

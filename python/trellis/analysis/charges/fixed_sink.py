@@ -1,7 +1,6 @@
-"""This module has nucleon charges from two-point and three-point functions with a fixed sink, fitted
-together.
+"""This module fits nucleon charges from two-point and three-point functions with a fixed sink together.
 
-With E_n and the amplitudes A_n = |Z_n|^2 of C(t), and n next to the sink, m next to the source,
+With E_n and the amplitudes A_n = |Z_n|^2 of C(t), and with n next to the sink and m next to the source,
 
     C(t)       = sum_n A_n exp(-E_n t)
     C3(t, tau) = sum_nm Z_n Z_m* J_nm exp(-E_n (t - tau) - E_m tau)
@@ -9,7 +8,7 @@ With E_n and the amplitudes A_n = |Z_n|^2 of C(t), and n next to the sink, m nex
 
 x_n(t) = exp(-(E_n - E_0) t), g_nm = Z_n Z_m* J_nm / A_0, g = J_00 the charge (B. Yoon et al., Phys. Rev. D 95
 (2017) 074508). Where source and sink are one operator, g_nm = g_mn: C3(t, tau) and C3(t, t - tau) are
-averaged on each configuration, and fitted as one. Else each has its own coefficient.
+averaged on each configuration, and fitted as one. Otherwise each has its own coefficient.
 
 C3 of all charges that belong together, at all separations t and times tau of the current, and C are fitted in
 a set of windows: t >= t_min for C, and for the current t_min slices, one at least, from source and from sink;
@@ -36,17 +35,17 @@ from .charge_data import Curves, FitData
 from .charge_model import ChargeModel, FixedSinkModel
 from .charges import fit_data, require_all_times, require_usable
 
-#: Separations without which nothing is fitted.
+#: Nothing is fitted with fewer separations.
 LEAST_SEPARATIONS = 2
-#: A fit has at least so many states, unless max_states is smaller.
+#: A fit has at least this many states, unless max_states is smaller.
 LEAST_STATES = 2
 _LEAST_CONFIGURATIONS = 5
 _CURVE_POINTS = 25
 
 
 class FixedSinkData(FitData):
-    """The data are C, then C3 of each charge at its separations, at the times of the current off source and
-    sink."""
+    """The data are C, then C3 of each charge at its separations, at times of the current off source and sink.
+    """
 
     is_fixed_sink = True
 

@@ -14,8 +14,8 @@ from ...run_files.earlier import translate
 from ..records.charge_results import ChargeOptions
 from ..records.measurements import Measurements
 
-#: Time slices between the current and source or sink that fits keep on such links. Seen with flow_time = 1.0,
-#: on which R is off by 15 % at one slice and by 1 % at two (doc/howto/axial_charge.md).
+#: Fits keep this many time slices between the current and source or sink on such links. With flow_time = 1.0,
+#: R is off by 15 % at one slice and by 1 % at two (doc/howto/axial_charge.md).
 SLICES_OFF = 2
 
 
@@ -65,7 +65,7 @@ def _tables(text: str, parse) -> dict:
 
 
 def _described(table: dict) -> str | None:
-    """Steps and times, APE first, then stout, then flow, as they are done."""
+    """Return steps and times in words: APE first, then stout, then flow, as they are done."""
     parts = []
     for kind, weight in (("ape", "alpha"), ("stout", "rho")):
         found = table.get(kind)

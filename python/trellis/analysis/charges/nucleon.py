@@ -1,4 +1,4 @@
-"""Nucleon charges of a set of measurements: from Trellis' files and from lalibe's layout."""
+"""This module takes nucleon charges from a set of measurements, in Trellis' files and in lalibe's layout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .link_smearing import off_smeared_links, smearing_in_time, why_later
 from .three_point import CHARGE_OF_CURRENT, sink_momenta, three_point_functions
 from .three_point_records import charges_at_sinks, three_point_ratio, three_point_record
 
-#: Charges that are fitted together, so that A/V has their correlation. Every other current has a fit with C
+#: These charges are fitted together, so that A/V has their correlation. Every other current has a fit with C
 #: of its own: more points in one fit would need more configurations.
 TOGETHER = {"local": ("A", "V", "S", "T"), "conserved": ("A_conserved", "V_conserved")}
 _Data = TypeVar("_Data")
@@ -32,7 +32,9 @@ _NAME = re.compile(r"fh_(?P<current>.+?)(?P<momentum>_q-?\d+_-?\d+_-?\d+)?_(?P<f
 
 
 def isovector_numerators(measurements: Measurements) -> tuple[dict[str, NDArray], dict[str, str]]:
-    """UU - DD of each current at rest, real, shape [configuration, time]; and why others are not used.
+    """Return UU - DD of each current at rest, and why others are not used.
+
+    The correlators are real, shape [configuration, time].
 
     Raises
     ------
@@ -71,7 +73,7 @@ def isovector_numerators(measurements: Measurements) -> tuple[dict[str, NDArray]
 
 
 def _local_first(charges: dict[str, _Data]) -> dict[str, _Data]:
-    """The fit of the local currents is the first one, whose g_A/g_V is that of the record (_together)."""
+    """Put the fit of the local currents first, whose g_A/g_V is that of the record (_together)."""
     order = [*TOGETHER["local"], *TOGETHER["conserved"]]
     ordered = sorted(charges, key=lambda n: order.index(n) if n in order else len(order))
     return {name: charges[name] for name in ordered}
@@ -89,9 +91,10 @@ def _groups(names: Iterable[str]) -> dict[str, list[str]]:
 def nucleon_charges(
     measurements: Measurements, options: AnalysisOptions
 ) -> tuple[NucleonCharges | None, dict[str, str]]:
-    """The record of results.json, and what has no fit in it, with the reason.
+    """Return the record of results.json, and what has no fit in it, with the reason.
 
-    No record without Feynman-Hellmann correlators at rest and without ratios of three-point functions.
+    There is no record without Feynman-Hellmann correlators at rest and without ratios of
+    three-point functions.
 
     Raises
     ------
@@ -169,7 +172,9 @@ def _fixed_sinks(
     options: AnalysisOptions,
     remark: str,
 ) -> tuple[dict[str, ChargeResult], dict[str, str]]:
-    """Fits of three-point functions, in the groups of the other method; and why others have none, remark."""
+    """Return fits of three-point functions, in the groups of the other method; `remark`
+    says why others have none.
+    """
     nucleon = measurements.correlators["nucleon"]
     of_nucleon = [
         nucleon,
@@ -215,7 +220,7 @@ def _has_equal_ends(correlators: Iterable[CorrelatorData]) -> bool:
 
 
 def _together(records: dict[str, NucleonCharges]) -> NucleonCharges:
-    """The first one, with the charges and points of the others, which stay in `others` as they are."""
+    """Return the first one with the charges and points of the others, which stay in `others` as they are."""
     if not records:
         return NucleonCharges()
     of, *rest = records

@@ -1,5 +1,6 @@
-"""This module has charges from three-point functions with a fixed sink, beside those of the Feynman-Hellmann
-method.
+"""This module has charges from three-point functions with a fixed sink.
+
+They stand beside those of the Feynman-Hellmann method.
 
     R(t, tau) = C3(t, tau) / C(t)  ->  g + b [exp(-gap tau) + exp(-gap (t - tau))] + c exp(-gap t)
 
@@ -30,7 +31,7 @@ from ..records.measurements import Measurements
 from ..records.momenta import AT_REST, Momentum, at_rest
 from ..statistics.autocorrelation import error_factor
 
-#: Current of a dataset fh_CURRENT_UU or three_point_CURRENT_tTT -> name of its charge; others keep theirs.
+#: The current of a dataset fh_CURRENT_UU or three_point_CURRENT_tTT has this charge; others keep their names.
 CHARGE_OF_CURRENT = {
     "A3": "A",
     "V4": "V",
@@ -44,7 +45,7 @@ _NAME = re.compile(r"three_point_(?P<current>\w+?)_t(?P<separation>\d+)(?P<flavo
 
 @dataclass(frozen=True)
 class Sampled:
-    """Means with the influence of each configuration on them, shape [configuration, ...].
+    """These are means with the influence of each configuration on them, shape [configuration, ...].
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class Sampled:
         return self.of(ratio, (self.influence - other.influence * ratio) / other.value)
 
     def of(self, value: NDArray, influence: NDArray) -> Sampled:
-        """Something else on the same configurations."""
+        """Return another quantity on the same configurations."""
         return Sampled(value, influence, self.trajectories, self.autocorrelations)
 
 
@@ -103,8 +104,10 @@ class ThreePointCharge:
 
 
 def three_point_functions(measurements: Measurements) -> dict[str, dict[int, NDArray]]:
-    """Return isovector C3 at zero momentum transfer: charge -> separation -> real, shape [configuration,
-    time]."""
+    """Return isovector C3 at zero momentum transfer by charge and separation.
+
+    Each is real, shape [configuration, time].
+    """
     found: dict[str, dict[int, NDArray]] = {}
     for name, data in measurements.correlators.items():
         match = _NAME.fullmatch(name)
@@ -129,7 +132,7 @@ def three_point_functions(measurements: Measurements) -> dict[str, dict[int, NDA
 
 
 def sink_momenta(measurements: Measurements) -> dict[str, dict[int, Momentum]]:
-    """Return the nucleon's momentum at the sink of :func:`three_point_functions`: charge -> separation -> n.
+    """Return the nucleon's momentum n at the sink of :func:`three_point_functions`, by charge and separation.
 
     Raises
     ------

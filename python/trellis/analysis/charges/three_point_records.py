@@ -1,5 +1,4 @@
-"""This module has ratios of three-point functions to the two-point function at the momentum of their sink, as
-records."""
+"""This module makes records of the ratios of three-point functions to C at the momentum of their sink."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ def charges_at_sinks(
     trajectories: NDArray,
     options: AnalysisOptions,
 ) -> tuple[dict[str, ThreePointCharge], dict[str, str]]:
-    """Ratios of every charge to C at the momentum of its sink, and why others have none.
+    """Return the ratios of every charge to C at the momentum of its sink, and why others have none.
 
     Parameters
     ----------
@@ -90,7 +89,7 @@ def three_point_record(charge: ThreePointCharge, sink_momentum: Momentum = AT_RE
 
 
 def three_point_ratio(charges: dict[str, ThreePointCharge]) -> Series | None:
-    """g_A / g_V of the midpoints at the separations that both have."""
+    """Return g_A / g_V of the midpoints at the separations that both have."""
     if not {"A", "V"} <= set(charges):
         return None
     a, v = charges["A"], charges["V"]

@@ -1,1 +1,1 @@
-"""Results of spin glasses: means over samples with jackknife errors, and a test of equilibrium."""
+"""The results of spin glasses are means over samples with jackknife errors, and a test of equilibrium."""

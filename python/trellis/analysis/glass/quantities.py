@@ -1,4 +1,4 @@
-"""Functions of the means over samples, each with an error by jackknife.
+"""Functions of the means over samples get their errors by jackknife here.
 
 The jackknife leaves one sample out at a time (M. H. Quenouille 1956; B. Efron 1982): samples of disorder are
 independent, whatever happens in time.
@@ -18,7 +18,7 @@ Means = dict[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its error; None where one sample alone gives none."""
+    """This is a number with its error, which is None where there is one sample alone."""
 
     value: float
     error: float | None
@@ -52,7 +52,7 @@ def jackknife(of_samples: Means, function: Callable[[dict[str, float]], float]) 
 
 
 def correlation_length(k: float, square: float, square_at_k: float) -> float:
-    """xi = sqrt(chi(0) / chi(k) - 1) / (2 sin(k / 2)) (F. Cooper, B. Freedman, D. Preston 1982)."""
+    """Return xi = sqrt(chi(0) / chi(k) - 1) / (2 sin(k / 2)) (F. Cooper, B. Freedman, D. Preston 1982)."""
     if square_at_k <= 0 or square <= square_at_k:
         return math.nan
     return math.sqrt(square / square_at_k - 1) / (2 * math.sin(k / 2))
@@ -102,12 +102,10 @@ def _length_over_extent(kind: str, k: float, L: int) -> Callable[[dict[str, floa
 def equilibration(extents: tuple[int, ...], temperature: float) -> Callable[[dict[str, float]], float]:
     """Return the difference of both sides of an identity of Gaussian couplings, per bond; 0 in equilibrium.
 
-    [J <S.S'>] = ([<(S.S')^2>] - [<S.S'>^2]) / T follows by parts from the weight exp(-J^2 / 2) of a
-    coupling, and
-    <S.S'>^2 is the product of two replicas (H. G. Katzgraber, M. Palassini, A. P. Young 2001, for Ising
-    spins;
-    H. G. Katzgraber and A. P. Young 2002 for vectors). From a random start the left side approaches from
-    below and the right side from above.
+    [J <S.S'>] = ([<(S.S')^2>] - [<S.S'>^2]) / T follows by parts from the weight exp(-J^2 / 2) of a coupling,
+    and <S.S'>^2 is the product of two replicas (H. G. Katzgraber, M. Palassini, A. P. Young 2001, for Ising
+    spins; H. G. Katzgraber and A. P. Young 2002 for vectors). From a random start the left side approaches
+    from below and the right side from above.
     """
     bonds_a_site = sum(extent > 1 for extent in extents[:3])
     return lambda m: -m["energy"] / bonds_a_site - (m["bond_square"] - m["bond_product"]) / temperature

@@ -1,4 +1,4 @@
-"""Reads glass.h5, which `trellis glass` writes (doc/glass.md)."""
+"""This module reads glass.h5, which `trellis glass` writes (doc/glass.md)."""
 
 from __future__ import annotations
 

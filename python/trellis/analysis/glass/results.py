@@ -12,7 +12,7 @@ from ..records.uncertain_errors import FEW_SAMPLES, error_of_error
 from .quantities import Estimate, equilibration, jackknife, quantities
 from .reader import GlassData, read_glass
 
-#: Differences of the equilibration test that are larger, in errors, are said.
+#: A warning names differences of the equilibration test that are larger than this many errors.
 _MOST_SIGMA = 3.0
 
 

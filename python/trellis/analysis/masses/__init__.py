@@ -1,1 +1,1 @@
-"""Masses from two-point functions: series, models, windows and their fits."""
+"""Masses come from two-point functions by series, models, windows and their fits."""

@@ -24,24 +24,24 @@ from .effective_mass import log_effective_mass, periodic_effective_mass
 from .models import ALTERNATING_PRIOR_WIDTHS, GROUND_STATE_PRIOR_WIDTH
 from .window_scan import ParticleFit, ScannedFit, alternate
 
-#: Longest time series that is kept in results.json; longer ones are thinned for the plot.
+#: Time series in results.json are at most this long; longer ones are thinned for the plot.
 SERIES_LENGTH = 4000
 #: Effective masses with larger errors say nothing and are left out.
 EFFECTIVE_MASS_ERROR = 0.5
-#: Names in a note; of more the number is said.
+#: A note shows this many names; it gives the number of the others.
 _NAMES_SHOWN = 3
-#: Series whose means are those of few large values: a part of them without any lies many of its errors away.
+#: The means of these series come from few large values: a part without any lies many of its errors away.
 _HEAVY_TAILS = ("exp_minus_dH",)
 
 
 def series(x: NDArray, value: NDArray, error: NDArray) -> Series:
-    """Lists of floats, None where not finite."""
+    """Return lists of floats, with None for what is not finite."""
     clean = [[float(v) if np.isfinite(v) else None for v in array] for array in (value, error)]
     return Series(x=[float(v) for v in x], value=clean[0], error=clean[1])
 
 
 def mean_series(correlator: ParticleCorrelator, inflation: float = 1.0) -> Series:
-    """Mean correlator, unfolded, at t = 0 ... T - 1."""
+    """Return the mean correlator, unfolded, at t = 0 ... T - 1."""
     samples = correlator.samples
     error = np.sqrt(inflation / len(samples)) * samples.std(axis=0, ddof=1)
     return series(np.arange(correlator.time_extent), samples.mean(axis=0), error)
@@ -108,7 +108,7 @@ def particle_result(fit: ParticleFit, options: AnalysisOptions) -> ParticleResul
 
 
 def _correlations(correlator: ParticleCorrelator, fit: FitResult) -> list[list[float]]:
-    """Return the correlations between the times of a fit, as the samples have them."""
+    """Return the correlations between the times of a fit, which come from the samples."""
     window = correlator.fit_samples()[:, fit.t_min : fit.t_max + 1]
     if len(window) < 2 or np.any(window.std(axis=0) == 0):
         return []
@@ -116,7 +116,7 @@ def _correlations(correlator: ParticleCorrelator, fit: FitResult) -> list[list[f
 
 
 def _priors(fit: ParticleFit, options: AnalysisOptions) -> dict[str, tuple[float, float]]:
-    """Centre and width of the priors, by the words for what they are priors of."""
+    """Return centre and width of the priors, by the words for what they are priors of."""
     priors = {
         "log(gap)": (float(np.log(options.gap_prior[0])), options.gap_prior[1]),
         "A_n/A_0": options.amplitude_ratio_prior,
@@ -162,7 +162,7 @@ def is_timing(name: str) -> bool:
 
 
 def real_parts(name: str, values: NDArray) -> dict[str, NDArray]:
-    """Return complex series as two, Polyakov loops as their modulus too."""
+    """Return a complex series as two real ones; a Polyakov loop has its modulus too."""
     if not np.iscomplexobj(values):
         return {name: values}
     parts = {f"{name}_real": values.real, f"{name}_imag": values.imag}
@@ -172,7 +172,7 @@ def real_parts(name: str, values: NDArray) -> dict[str, NDArray]:
 
 
 def plain_series(measurements: Measurements) -> dict[str, Series]:
-    """Every observable as it was recorded, without a mean; NaN as None."""
+    """Return every observable as it was recorded, without a mean; NaN becomes None."""
     return {
         part: _thinned(observable.trajectories, values)
         for name, observable in measurements.observables.items()
@@ -191,9 +191,10 @@ def _thinned(trajectories: NDArray, values: NDArray) -> Series:
 def observable_results(
     measurements: Measurements, warnings: list[str]
 ) -> tuple[dict[str, AutocorrelationResult], dict[str, Series]]:
-    """Gamma method of every observable (:func:`real_parts`), and series that are too short for it.
+    """Apply the Gamma method to every observable (:func:`real_parts`); return also series
+    that are too short for it.
 
-    What has no error is said: too few measurements, or the same number in all of them.
+    Warnings name what has no error: there are too few measurements, or all have the same number.
     """
     result, shown = {}, {}
     short: dict[int, list[str]] = {}
@@ -233,7 +234,7 @@ def observable_results(
 def autocorrelation_result(
     found: Autocorrelation, trajectories: NDArray, values: NDArray
 ) -> AutocorrelationResult:
-    """Record of one series, thinned to at most SERIES_LENGTH points."""
+    """Return the record of one series, thinned to at most SERIES_LENGTH points."""
     lags = np.arange(len(found.rho))
     return AutocorrelationResult(
         mean=found.mean,
@@ -274,7 +275,7 @@ def numbering_notes(measurements: Measurements, bin_size: int) -> list[str]:
 
 
 def _warn_of_drift(name: str, values: NDArray, trajectories: NDArray, warnings: list[str]) -> None:
-    """A first fifth that is far from the second half means that thermalisation was not left out."""
+    """Warn if the first fifth is far from the second half: thermalisation was not left out then."""
     n = len(values)
     if n < 50 or name in _HEAVY_TAILS or has_streams(trajectories):
         return
@@ -284,7 +285,7 @@ def _warn_of_drift(name: str, values: NDArray, trajectories: NDArray, warnings: 
         return
     step = int(np.median(np.diff(trajectories)))
     spans = [int(part[-1] - part[0]) + step for part in (trajectories[n // 2 :], trajectories[: n // 5])]
-    # independent measurements count by their number, correlated ones by how long their part of the chain is
+    # Independent measurements count by their number, correlated ones by how long their part of the chain is.
     error = reference.error * np.sqrt(1 + max(len(late) / len(early), spans[0] / spans[1]))
     distance = abs(early.mean() - late.mean())
     if distance > 4 * error:

@@ -1,4 +1,6 @@
-"""The masses of an analysis fluctuate together over the configurations: series and covariance."""
+"""The masses of an analysis fluctuate together over the configurations; this module has
+series and covariance.
+"""
 
 from __future__ import annotations
 

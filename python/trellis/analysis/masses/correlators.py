@@ -55,7 +55,8 @@ class ParticleCorrelator:
 
         A fit to the real part expects that sign.
 
-        A phase exp(i pi a) of quarks gives it exp(-+ 3 pi i a); with Dirichlet time it does not come back.
+        A phase exp(i pi a) of the quarks gives the state exp(-+ 3 pi i a); with Dirichlet time
+        it does not come back.
         """
         if self.boundary_t == "dirichlet":
             return False
@@ -75,7 +76,9 @@ class ParticleCorrelator:
         return self.samples.shape[1]
 
     def folded(self) -> NDArray:
-        """(C(t) + image C(T - t)) / 2 at t = 0 ... T/2, shape [configuration, T/2 + 1]; t = 0 stays alone."""
+        """Return (C(t) + image C(T - t)) / 2 at t = 0 ... T/2, shape [configuration, T/2 +
+        1]; t = 0 stays alone.
+        """
         if self.image == 0:
             raise AnalysisError(
                 f"{self.name}: expected a correlator that is symmetric in time, found image 0"
@@ -100,8 +103,8 @@ class ParticleCorrelator:
 def time_reflection(gamma: str) -> int | None:
     """Return the sign of Gamma under gamma_t gamma_5 Gamma gamma_5 gamma_t: (-1)^(number of gamma_t).
 
-    gamma5 = gamma_x gamma_y gamma_z gamma_t counts one. None for a name that is not a product of gammas. The
-    correlator of source and sink is symmetric in time when the product of their signs is +1.
+    gamma5 = gamma_x gamma_y gamma_z gamma_t counts one. A name that is not a product of gammas gives None.
+    The correlator of source and sink is symmetric in time when the product of their signs is +1.
     """
     words = gamma.lower().replace("*", " ").replace("gamma_", "gamma").split()
     sign = 1
@@ -166,13 +169,13 @@ def _real_part(data: CorrelatorData, values: NDArray, notes: list[str]) -> NDArr
 
 
 def _at_momentum(data: CorrelatorData, squared: int) -> NDArray:
-    """Average over all momenta with this |n|^2, shape [configuration, time], complex."""
+    """Return the average over all momenta with this |n|^2, shape [configuration, time], complex."""
     chosen = (data.momenta**2).sum(axis=1) == squared
     return data.values[:, chosen].mean(axis=1)
 
 
 def _groups(measurements: Measurements, options: AnalysisOptions) -> dict[str, list[str]]:
-    """Result name -> datasets to average per configuration."""
+    """Return the datasets that are averaged on each configuration, by the name of the result."""
     names = [n for n, c in measurements.correlators.items() if c.attributes["type"] in ("meson", "baryon")]
     groups: dict[str, list[str]] = {}
     if options.averages is not None:
@@ -199,7 +202,8 @@ def _groups(measurements: Measurements, options: AnalysisOptions) -> dict[str, l
 
 
 def particle_correlators(measurements: Measurements, options: AnalysisOptions) -> list[ParticleCorrelator]:
-    """Return all correlators to analyse: averaged over polarisations and equal |n|^2, real, positive.
+    """Return all correlators to analyse; they are real, positive, and averaged over
+    polarisations and equal |n|^2.
 
     Without `options.particles`, datasets that carry no attribute `particle` are left out.
 
@@ -270,7 +274,7 @@ def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -
 
 
 def _zeros(data: CorrelatorData, values: NDArray, image: int, notes: list[str]) -> str | None:
-    """Why a correlator with times without numbers cannot be fitted; a note of a few such numbers.
+    """Return why a correlator with times without numbers cannot be fitted; a few such numbers give a note.
 
     An antisymmetric correlator is 0 at T/2 where its program made it so.
     """

@@ -1,6 +1,7 @@
-"""Effective masses: the energy that a single state would need between neighbouring time slices.
+"""An effective mass is the energy that a single state needs between neighbouring time slices.
 
-All functions take arrays of floats or of gvars and return the same; where no real solution exists, NaN.
+All functions take arrays of floats or of gvars and return the same; they give NaN where
+no real solution exists.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from scipy.optimize import brentq
 
 
 def log_effective_mass(correlator) -> np.ndarray:
-    """m(t + 1/2) = ln C(t) / C(t + 1), shape [time - 1]."""
+    """Return m(t + 1/2) = ln C(t) / C(t + 1), shape [time - 1]."""
     correlator = np.asarray(correlator)
     means = gv.mean(correlator) if correlator.dtype == object else correlator
     result = np.full(len(correlator) - 1, np.nan, dtype=correlator.dtype)
@@ -22,7 +23,7 @@ def log_effective_mass(correlator) -> np.ndarray:
 
 
 def arccosh_effective_mass(correlator) -> np.ndarray:
-    """m(t) = arccosh [C(t - 1) + C(t + 1)] / (2 C(t)), shape [time - 2], the first at t = 1."""
+    """Return m(t) = arccosh [C(t - 1) + C(t + 1)] / (2 C(t)), shape [time - 2], the first at t = 1."""
     correlator = np.asarray(correlator)
     means = gv.mean(correlator) if correlator.dtype == object else correlator
     result = np.full(len(correlator) - 2, np.nan, dtype=correlator.dtype)
@@ -34,10 +35,10 @@ def arccosh_effective_mass(correlator) -> np.ndarray:
 
 
 def periodic_effective_mass(correlator, time_extent: int, image: int = 1) -> np.ndarray:
-    """m(t + 1/2) that solves C(t) / C(t + 1) = f(m (T/2 - t)) / f(m (T/2 - t - 1)), shape [time - 1].
+    """Return m(t + 1/2), shape [time - 1], that solves C(t) / C(t + 1) = f(m (T/2 - t)) / f(m (T/2 - t - 1)).
 
-    f is cosh for image +1 and sinh for image -1, T the time extent. `correlator` holds t = 0 ... at most T/2.
-    The error follows from the derivative of the equation at the solution.
+    f is cosh for image +1 and sinh for image -1, and T is the time extent. `correlator` holds t = 0 ... at
+    most T/2. The error follows from the derivative of the equation at the solution.
     """
     if image not in (1, -1):
         raise ValueError(f"periodic_effective_mass: image: expected +1 or -1, found {image}")
@@ -56,8 +57,10 @@ def periodic_effective_mass(correlator, time_extent: int, image: int = 1) -> np.
 
 
 def _log_ratio(mass: float, distance: float, image: int) -> float:
-    """Return ln f(m d) / f(m (d - 1)) without overflow: m + ln (1 + s e^{-2 m d}) / (1 + s e^{-2 m (d -
-    1)})."""
+    """Return ln f(m d) / f(m (d - 1)) without overflow.
+
+    It is m + ln (1 + s e^{-2 m d}) / (1 + s e^{-2 m (d - 1)}).
+    """
     return (
         mass
         + np.log1p(image * np.exp(-2 * mass * distance))

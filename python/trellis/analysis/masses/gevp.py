@@ -1,4 +1,4 @@
-"""Energies from a matrix of correlators: the generalised eigenvalue problem.
+"""Energies come from a matrix of correlators by the generalised eigenvalue problem.
 
 C_ij(t) is symmetric, with operators i and j of the same quantum numbers:
 
@@ -41,7 +41,7 @@ from .effective_mass import log_effective_mass, periodic_effective_mass
 
 @dataclass(frozen=True)
 class CorrelatorMatrix:
-    """C_ij(t) on all configurations.
+    """This is C_ij(t) on all configurations.
 
     Attributes
     ----------
@@ -156,7 +156,10 @@ def eigenvalues(samples: NDArray, t: int, t0: int) -> tuple[NDArray, NDArray, ND
 
 @dataclass(frozen=True)
 class EffectiveEnergy:
-    """E_n(t + 1/2, t0) of all states; NaN where there is no solution. responses: [configuration, state]."""
+    """This is E_n(t + 1/2, t0) of all states, NaN where there is no solution.
+
+    responses has the shape [configuration, state].
+    """
 
     t: int
     t0: int
@@ -246,7 +249,7 @@ def projected(matrix: CorrelatorMatrix, n: int, vector: NDArray) -> ParticleCorr
 
 
 def _all_energies(matrix: CorrelatorMatrix, times: list[tuple[int, int]]) -> list[EffectiveEnergy]:
-    """Energies at all pairs (t, t0) at which C(t0) is positive."""
+    """Return the energies at all pairs (t, t0) at which C(t0) is positive."""
     found = []
     for t, t0 in times:
         try:

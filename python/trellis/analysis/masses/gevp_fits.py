@@ -1,4 +1,4 @@
-"""The generalised eigenvalue problems of an analysis: each gives energies and correlators that are fitted."""
+"""An analysis has generalised eigenvalue problems: each gives energies and correlators that are fitted."""
 
 from __future__ import annotations
 

@@ -27,11 +27,12 @@ import gvar as gv
 import numpy as np
 from numpy.typing import NDArray
 
-#: Width of the logarithmic priors of the ground state: a factor e^5 each way, that is, no information.
+#: The logarithmic priors of the ground state have this width, a factor e^5 each way, which is no information.
 GROUND_STATE_PRIOR_WIDTH = 5.0
-#: Width of the logarithm of E_o, centred on E_0 + the gap's prior, and of o_c, centred on 0.
+#: The priors of log E_o and of o_c have these widths; the first is centred on E_0 + the gap's
+#: prior, the second on 0.
 ALTERNATING_PRIOR_WIDTHS = (1.0, 3.0)
-#: Relative width of the prior of the backward amplitude: what a fit of the other direction is trusted to.
+#: The prior of the backward amplitude has this relative width: a fit of the other direction is trusted to it.
 BACKWARD_AMPLITUDE_WIDTH = 0.5
 
 
@@ -46,7 +47,7 @@ class BackwardState:
 
 @dataclass(frozen=True)
 class SpectralModel:
-    """Sum of exponentials with their periodic images.
+    """The model is a sum of exponentials with their periodic images.
 
     Attributes
     ----------
@@ -81,12 +82,14 @@ class SpectralModel:
 
     @property
     def parameter_count(self) -> int:
-        """The number of parameters without those of the backward term, whose priors count as data."""
+        """Return the number of parameters without those of the backward term, whose priors count as data."""
         return (self.states + self.alternates) * (1 + self.correlators)
 
     @property
     def names(self) -> list[str]:
-        """Parameter names in the order of the Jacobian's columns; `log(x)` is gvar's word for log-normal."""
+        """Return parameter names in the order of the Jacobian's columns; `log(x)` is
+        gvar's word for log-normal.
+        """
         names = ["log(E0)"] + [f"log(gap{n})" for n in range(1, self.states)]
         for c in range(self.correlators):
             names += [f"log(A{c})"] + [f"r{c}_{n}" for n in range(1, self.states)]
@@ -95,7 +98,7 @@ class SpectralModel:
         return names + (["log(Eb)", "b"] if self.behind else [])
 
     def energies(self, p) -> list:
-        """E_0 < E_1 < ... from the parameters (floats or gvars)."""
+        """Return E_0 < E_1 < ... from the parameters (floats or gvars)."""
         energies = [p["E0"]]
         for n in range(1, self.states):
             energies.append(energies[-1] + p[f"gap{n}"])
@@ -128,7 +131,9 @@ class SpectralModel:
         return np.concatenate(values)
 
     def jacobian(self, times: list[NDArray], p) -> NDArray:
-        """d C / d parameter, shape [data, parameter], columns as in `names`; p holds floats."""
+        """Return d C / d parameter, shape [data, parameter]; columns are ordered as in
+        `names`, and p holds floats.
+        """
         energies = np.array(self.energies(p), dtype=float)
         gaps = [p["E0"]] + [p[f"gap{n}"] for n in range(1, self.states)]
         rows = []

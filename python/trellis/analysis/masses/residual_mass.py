@@ -2,9 +2,9 @@
 
 A constant is fitted to R(t) in every window t_min <= t <= T - t_min, with the weights 1 / error^2 (errors of
 few configurations are drawn to their mean by as much as they scatter, James and Stein), and the windows are
-averaged as those of masses are (averaging.py): exp(-AIC / 2), with twice the expected chi^2 for weights that
-know no correlations, and the spread of the windows beyond their noise. Errors, expected chi^2 and p-values
-keep the correlations of all times.
+averaged as those of masses are (averaging.py): the weights are exp(-AIC / 2), with twice the expected chi^2
+where the fit's weights know no correlations, and the spread of the windows beyond their noise is added.
+Errors, expected chi^2 and p-values keep the correlations of all times.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _average(
     trajectories: NDArray,
     options: AnalysisOptions,
 ) -> ResidualMassRecord:
-    """Over the windows that begin at every time of the first half but the last."""
+    """Average over the windows that begin at every time of the first half but the last."""
     extent, variances = int(used[0] + used[-1]), np.diag(covariance)
     floor = 1e-6 * variances.max()  # a time without noise does not take all the weight
     precision = 1 / _steadied(np.maximum(variances, floor), len(influence))
@@ -130,7 +130,9 @@ def _average(
 
 
 def _steadied(variances: NDArray, count: int) -> NDArray:
-    """Their logarithms drawn to the mean by the share of their scatter that is noise, 2 / (n - 1)."""
+    """Draw the logarithms of the variances to their mean by the share of their scatter that
+    is noise, 2 / (n - 1).
+    """
     logarithms = np.log(variances)
     scatter = float(logarithms.var())
     kept = max(0.0, 1 - 2 / (count - 1) / scatter) if scatter > 0 else 0.0

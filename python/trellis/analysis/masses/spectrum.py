@@ -1,4 +1,4 @@
-"""The mass of one particle: windows, fits, model average, autocorrelation."""
+"""This module finds the mass of one particle by windows, fits, a model average and autocorrelation."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _partner_in_words(fit: WindowFit) -> str:
 
 
 def _normalisation(data: NDArray, correlator: ParticleCorrelator) -> float:
-    """|C(1)|, so that fits see numbers of order one."""
+    """Return |C(1)|, so that fits see numbers of order one."""
     value = abs(float(data[:, 1].mean()))
     if value == 0.0:
         raise FitFailed(f"{correlator.name}: expected a correlator that is not zero at t = 1, found 0")
@@ -113,7 +113,7 @@ def _normalisation(data: NDArray, correlator: ParticleCorrelator) -> float:
 
 
 def _inflation(tau: Autocorrelation | None, options: AnalysisOptions) -> float:
-    """Variance factor of the mean (2 tau_int of regular numbers) where it counts, else 1."""
+    """Return the variance factor of the mean (2 tau_int of regular numbers) where it counts, else 1."""
     if tau is None or options.autocorrelation == "none":
         return 1.0
     if tau.significant or options.autocorrelation == "gamma":
@@ -133,7 +133,10 @@ def _in_words(tau: Autocorrelation, inflation: float) -> str:
 def _jackknife(
     result: ParticleFit, data: list[NDArray], options: AnalysisOptions, behind: BackwardState | None
 ) -> float | None:
-    """Jackknife error of the best fit: repeated on all samples but one with the weights of all samples."""
+    """Return the jackknife error of the best fit.
+
+    The fit is repeated on all samples but one with the weights of all samples.
+    """
     best = result.best
     windows = [t.astype(int) for t in best.fit.times]
     window = np.concatenate([d[:, t] for d, t in zip(data, windows, strict=True)], axis=1)
@@ -160,9 +163,10 @@ def _jackknife(
 
 
 def backward_state_of(fit: ParticleFit, partner: ParticleCorrelator) -> BackwardState:
-    """The ground state of `fit`, as it appears at the far end of `partner`, its correlator reversed in time.
+    """Return the ground state of `fit` as it appears at the far end of `partner`.
 
-    The forward fit gives A e^{-m t}; in the reversed correlator it is +-A e^{-m (T - t)}.
+    `partner` is its correlator reversed in time. The forward fit gives A e^{-m t}; in the reversed correlator
+    it is +-A e^{-m (T - t)}.
     """
     amplitude = np.exp(fit.best.fit.parameters["log(A0)"]) * fit.normalisation[0]
     forward = fit.correlators[0].samples[:, -2].mean()

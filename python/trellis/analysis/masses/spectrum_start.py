@@ -14,29 +14,33 @@ from numpy.typing import NDArray
 from .effective_mass import log_effective_mass, periodic_effective_mass
 from .models import SpectralModel
 
-#: Values of E_0, and of every gap, by the number of states.
+#: E_0, and every gap, take so many values, by the number of states.
 _NODES = {1: (16, 1), 2: (16, 11), 3: (10, 8)}
-#: Values of E_o, where there is one.
+#: E_o takes so many values, where there is one.
 _ALTERNATING_NODES = 6
-#: Beyond the effective masses of the window, in the logarithm: excited states move these away from E_0.
+#: E_0 is tried this far below and above the effective masses of the window, in the logarithm: excited states
+#: move these away from E_0.
 _BELOW, _ABOVE = 0.7, 0.3
-#: The prior of a gap reaches so many widths to each side.
+#: The prior of a gap reaches this many widths to each side.
 _WIDTHS = 2.0
-#: Times that have a mean over neighbours with a time on each side.
+#: Means over neighbours, with a time on each side, are taken of at least this many times.
 _LEAST_SMOOTHED = 4
 #: States that cannot be told from each other have no amplitudes.
 _LARGEST_CONDITION = 1e12
 
 
 def without_sign(mean: NDArray) -> NDArray:
-    """[C(t - 1) + 2 C(t) + C(t + 1)] / 4, in which (-1)^t exp(-E t) is suppressed; ends are left alone."""
+    """Return [C(t - 1) + 2 C(t) + C(t + 1)] / 4, in which (-1)^t exp(-E t) is
+    suppressed; ends are left alone.
+    """
     smoothed = mean.copy()
     smoothed[1:-1] = (mean[:-2] + 2 * mean[1:-1] + mean[2:]) / 4
     return smoothed
 
 
 def window_masses(model: SpectralModel, window: NDArray, mean: NDArray) -> NDArray:
-    """Return effective masses of one correlator between neighbouring times of the window, where above 0.
+    """Return effective masses of one correlator between neighbouring times of the window,
+    where they are above 0.
 
     States with a sign (-1)^t are suppressed by a mean over neighbouring times.
     """
@@ -54,7 +58,7 @@ def window_masses(model: SpectralModel, window: NDArray, mean: NDArray) -> NDArr
 def spread_start(
     model: SpectralModel, times: list[NDArray], mean: NDArray, weights: NDArray, prior: gv.BufferDict
 ) -> gv.BufferDict | None:
-    """The parameters of the best node; None where no node has positive ground states.
+    """Return the parameters of the best node; None where no node has positive ground states.
 
     Parameters
     ----------

@@ -21,14 +21,14 @@ from scipy.stats import f as f_distribution
 from ..records.errors import FitFailed
 from ..statistics.autocorrelation import error_factor
 
-#: Below this probability a reader is warned, as one in 10000 symmetric correlators would be by chance.
+#: A reader is warned below this probability; one in 10000 symmetric correlators is below it by chance.
 WARN = 1e-4
-#: Below this one, and with larger ratios than the second number, nothing is fitted.
+#: Nothing is fitted below this probability if the ratio is larger than the second number, too.
 REFUSE, RATIO = 1e-10, 2.0
 #: A difference is seen where it is larger than this many errors.
 _SEEN = 5.0
 _CONFIGURATIONS_PER_TIME = 8
-#: Differences below this part of the correlator are rounding.
+#: Differences below this part of the correlator come from rounding.
 _ROUNDING = 1e-12
 #: Correlation matrices of a larger condition number are not inverted; fewer times are taken.
 _LARGEST_CONDITION = 1e10
@@ -58,7 +58,7 @@ class Asymmetry:
 
 
 def asymmetry(samples: NDArray, image: int, numbers: NDArray) -> Asymmetry | None:
-    """Test of C(T - t) = image C(t); None where nothing differs, or differences have no error.
+    """Test C(T - t) = image C(t); return None where nothing differs, or differences have no error.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def asymmetry(samples: NDArray, image: int, numbers: NDArray) -> Asymmetry | Non
 
 
 def _probability(D: NDArray, numbers: NDArray, factor: float) -> float:
-    """p-value of Hotelling's statistic; columns of D have unit variance."""
+    """Return the p-value of Hotelling's statistic; columns of D have unit variance."""
     count = len(D)
     d = int(np.clip(count / factor / _CONFIGURATIONS_PER_TIME, 1, D.shape[1]))
     while True:
@@ -111,7 +111,8 @@ def _probability(D: NDArray, numbers: NDArray, factor: float) -> float:
 
 
 def fitting_shift(samples: NDArray, image: int, numbers: NDArray) -> int | None:
-    """The time that symmetric correlators have their source at, 0 ... T - 1; None if there is none."""
+    """Return the time at which symmetric correlators have their source, 0 ... T - 1; None if there is none.
+    """
     extent = samples.shape[1]
     times = np.arange(1, (extent + 1) // 2)
     sizes = []
@@ -130,7 +131,7 @@ def fitting_shift(samples: NDArray, image: int, numbers: NDArray) -> int | None:
 
 
 def check_time_symmetry(name: str, samples: NDArray, image: int, numbers: NDArray, notes: list[str]) -> None:
-    """A note where a correlator that is to be folded is not symmetric.
+    """Add a note where a correlator that is to be folded is not symmetric.
 
     Parameters
     ----------

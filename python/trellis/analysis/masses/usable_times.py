@@ -1,4 +1,4 @@
-"""The time slices of a correlator that fits can use: where it varies, and where its signal ends."""
+"""Fits can use the time slices at which a correlator varies and its signal has not ended."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from .correlators import ParticleCorrelator
 
 #: A window ends before the image from behind exceeds this fraction of the error.
 IMAGE_LIMIT = 0.25
-#: Relative differences below this are rounding.
+#: Smaller relative differences come from rounding.
 _SAME = 1e-12
 
 
 def require_variation(
     data: NDArray, correlator: ParticleCorrelator, last: int, options: AnalysisOptions
 ) -> None:
-    """Errors come from differences between configurations: copies of a few have none of their own."""
+    """Refuse times at which configurations are copies of a few: errors come from differences
+    between configurations.
+    """
     if last < 2:  # too short for a fit, whatever it does
         return
     first = min(1, options.t_min_first)
@@ -45,7 +47,7 @@ def require_variation(
 
 
 def time_limit(correlator: ParticleCorrelator) -> int:
-    """The last time slice that fits can use, however good the data are."""
+    """Return the last time slice that fits can use, however good the data are."""
     extent = correlator.time_extent
     if correlator.image:
         return extent // 2 if correlator.image > 0 else extent // 2 - 1
@@ -59,7 +61,9 @@ def last_time(
     avoid_image: bool,
     notes: list[str],
 ) -> int:
-    """Last time slice of the fits: given, or where noise or (if to be avoided) the image takes over."""
+    """Return the last time slice of the fits: it is given, or noise or (if avoided) the
+    image takes over behind it.
+    """
     limit = time_limit(correlator)
     if options.t_max is not None:
         return min(options.t_max, limit)
@@ -85,7 +89,10 @@ def last_time(
 
 
 def _strength(mean: NDArray) -> NDArray:
-    """|C(t)|, or sqrt |C(t - 1) C(t + 1)| where that is larger: states of both signs may cancel at a time."""
+    """Return |C(t)|, or sqrt |C(t - 1) C(t + 1)| where that is larger.
+
+    States of both signs may cancel at a time.
+    """
     found = np.abs(mean)
     found[1:-1] = np.maximum(found[1:-1], np.sqrt(found[:-2] * found[2:]))
     return found
@@ -96,9 +103,11 @@ _SEEN = 2.0
 
 
 def _image_from_behind(mean: NDArray, error: NDArray) -> NDArray:
-    """Estimate of the backward state: C(T - t') at the last t' up to T/4 where it is seen, continued with its
-    effective mass; 0 where C(T - t') is not seen or does not fall with t', as that of a state which runs
-    backwards does (files can hold the forward state alone).
+    """Estimate the backward state.
+
+    The estimate is C(T - t') at the last t' up to T/4 where it is seen, continued with its effective mass. It
+    is 0 where C(T - t') is not seen or does not fall with t', as that of a state which runs backwards does
+    (files can hold the forward state alone).
     """
     extent = len(mean)
     backward, noise = np.abs(np.roll(mean[::-1], 1)), np.roll(error[::-1], 1)

@@ -1,4 +1,4 @@
-"""One fit of one model in one window of times.
+"""This module makes one fit of one model in one window of times.
 
 The minimum is found by lsqfit, from the centre of the priors and, with several states, from the best of
 energies spread over them (spectrum_start.py): the lower one of the two. With the Jacobian J there, the
@@ -7,10 +7,10 @@ G = H^-1 J^T W, so that
 
     covariance of the parameters = G C G^T + H^-1 P H^-1,
 
-C the covariance of the data, whatever W is (for W = C^-1 this is lsqfit's own H^-1). The sum of squares at
-the minimum is distributed as sum_i lambda_i z_i^2, z_i standard normal and lambda_i the eigenvalues of
-C^(1/2) (W - W J H^-1 J^T W) C^(1/2) (Bruno and Sommer 2022, arXiv:2209.14188): this gives the expected chi^2
-and the p-value.
+where C is the covariance of the data, whatever W is (for W = C^-1 this is lsqfit's own H^-1). The sum of
+squares at the minimum is distributed as sum_i lambda_i z_i^2, z_i standard normal and lambda_i the
+eigenvalues of C^(1/2) (W - W J H^-1 J^T W) C^(1/2) (Bruno and Sommer 2022, arXiv:2209.14188): this gives the
+expected chi^2 and the p-value.
 
 A weight matrix from n samples (nu = n - 1) makes chi^2 too large and errors too small. For W = C^-1 and
 f = data - parameters, chi^2 is Hotelling's: chi^2 / nu = chi2_f / chi2_(nu - f + 1), and the covariance is
@@ -36,13 +36,13 @@ from .models import SpectralModel
 from .spectrum_start import spread_start
 
 MONTE_CARLO_P_VALUE_DRAWS = 10000
-#: Minima whose chi^2 differ by less are one, up to where the minimiser stopped.
+#: Minima whose chi^2 differ by less are the same one, up to where the minimiser stopped.
 _SAME_MINIMUM = 1e-3
 
 
 @dataclass(frozen=True)
 class WindowFit:
-    """Result of one fit.
+    """This is the result of one fit.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class WindowFit:
 def fit_window(
     model: SpectralModel, times: list[NDArray], weights: Weights, prior: gv.BufferDict, *, seed: int = 1
 ) -> WindowFit | None:
-    """Fit the model; None when the minimiser does not converge or the minimum is singular.
+    """Fit the model; return None when the minimiser does not converge or the minimum is singular.
 
     Parameters
     ----------
@@ -205,13 +205,16 @@ def _evaluate(
 
 
 def _inverse(covariance: NDArray) -> NDArray:
-    """C^-1 through the correlation matrix: correlators span many orders of magnitude, correlations do not."""
+    """Return C^-1 through the correlation matrix.
+
+    Correlators span many orders of magnitude, correlations do not.
+    """
     sigma = np.sqrt(np.diag(covariance))
     return np.linalg.inv(covariance / np.outer(sigma, sigma)) / np.outer(sigma, sigma)
 
 
 def _augmented(model: SpectralModel, jacobian: NDArray, w: NDArray, c: NDArray, precision: NDArray):
-    """J, W and C with the priors of the backward term as further data, which is what they are."""
+    """Return J, W and C with the priors of the backward term as further data, which is what they are."""
     extra = len(model.names) - model.parameter_count
     if extra == 0:
         return jacobian, w, c
@@ -230,20 +233,24 @@ def energy_slope(model: SpectralModel, p) -> NDArray:
 
 
 def small_sample_correction(samples: float, free_rank: float) -> float:
-    """Return the factor on the covariance of the parameters for a weight matrix estimated from the same
-    samples."""
+    """Return the factor on the covariance of the parameters.
+
+    The weight matrix is estimated from the same samples.
+    """
     nu = samples - 1
     return nu / (nu - free_rank) * (nu - 1) / (nu - free_rank - 1)
 
 
 def chi2_scale(samples: float, free_rank: float) -> float:
-    """Mean of Hotelling's chi^2 over its value for infinitely many samples: nu / (nu - f - 1), f > 0."""
+    """Return the mean of Hotelling's chi^2 over its value for infinitely many samples, nu
+    / (nu - f - 1), f > 0.
+    """
     nu = samples - 1
     return nu / (nu - free_rank - 1) if free_rank > 0 else 1.0
 
 
 def chi2_spectrum(kernel: NDArray, covariance: NDArray) -> NDArray:
-    """Eigenvalues of C^(1/2) kernel C^(1/2); C may be singular (fewer samples than data)."""
+    """Return the eigenvalues of C^(1/2) kernel C^(1/2); C may be singular (fewer samples than data)."""
     sigma = np.sqrt(np.diag(covariance))
     values, vectors = np.linalg.eigh(covariance / np.outer(sigma, sigma))
     root = sigma[:, None] * vectors * np.sqrt(np.clip(values, 0.0, None))
@@ -257,7 +264,7 @@ def _squares(seed: int, count: int) -> NDArray:
 
 
 def p_value(chi2: float, spectrum: NDArray, samples: float, free_rank: float, seed: int) -> float:
-    """Return Monte Carlo probability of sum lambda_i z_i^2 (over Hotelling's denominator) above chi2."""
+    """Return the Monte Carlo probability of sum lambda_i z_i^2 (over Hotelling's denominator) above chi2."""
     count = len(spectrum)
     draws = _squares(seed, -(-count // 32) * 32)[:count].T @ spectrum
     if free_rank > 0:

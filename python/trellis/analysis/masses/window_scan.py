@@ -1,4 +1,4 @@
-"""Fits of one particle in all windows and with all numbers of states, and their model average."""
+"""One particle is fitted in all windows and with all numbers of states; the fits are then averaged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ScannedFit:
 
 @dataclass
 class ParticleFit:
-    """Everything that is known about one particle after its fits.
+    """This is everything that is known about one particle after its fits.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def scan_and_average(
     notes: list[str],
     behind: BackwardState | None,
 ) -> ParticleFit:
-    """All fits of the scan with one kind of weights, and their average."""
+    """Make all fits of the scan with one kind of weights, and average them."""
     name = correlators[0].name
     candidates = candidates_of(t_last, len(data), alternate(correlators), options)
     if not candidates:
@@ -155,7 +155,7 @@ def scan_and_average(
 
 
 def _average(scan: list[ScannedFit], responses: NDArray, inflation: float) -> ModelAverage:
-    """Average of E_0 over the scan; `responses` [fit, sample]: linear responses of E_0 to the samples."""
+    """Average E_0 over the scan; `responses` [fit, sample] are linear responses of E_0 to the samples."""
     n = responses.shape[1]
     factors = np.sqrt([s.fit.small_sample_factor for s in scan])
     covariance = responses @ responses.T / (n * (n - 1)) * inflation * np.outer(factors, factors)
@@ -189,7 +189,9 @@ def fit_one_window(
 
 
 def starting_point(model: SpectralModel, windows: list[NDArray], means: NDArray) -> tuple[float, list[float]]:
-    """E_0 from the effective mass in the middle of the first window, and the amplitudes that go with it."""
+    """Return E_0 from the effective mass in the middle of the first window, and the
+    amplitudes that go with it.
+    """
     first = means[: len(windows[0])]
     usable = window_masses(model, windows[0], first)
     energy = float(usable[len(usable) // 2]) if len(usable) else 0.5
