@@ -1,4 +1,4 @@
-"""Notes and warnings that stand beside the results: uncertain errors, unequal sources, copies, bad solves."""
+"""Notes and warnings stand beside the results: uncertain errors, unequal sources, copies, bad solves."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _uncertain_errors(count: int, particles: dict[str, ParticleResult], bin_size
 
 
 def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:
-    """Configurations that were measured twice under two numbers make errors too small."""
+    """Warn of configurations that were measured twice under two numbers: they make errors too small."""
     if not measurements.correlators:
         return
     rows = [c.values.reshape(len(c.values), -1) for c in measurements.correlators.values()]
@@ -61,7 +61,8 @@ def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:
 
 
 def _note_unequal_sources(measurements: Measurements, notes: list[str]) -> None:
-    """Configurations count the same, however many sources they have: said once for each set of numbers."""
+    """Note that configurations count the same, however many sources they have, once for each set of numbers.
+    """
     by_range: dict[tuple[int, int], list[str]] = {}
     for name, c in measurements.correlators.items():
         fewest, most = int(c.source_counts.min(initial=1)), int(c.source_counts.max(initial=1))

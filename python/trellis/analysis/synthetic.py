@@ -1,4 +1,4 @@
-"""Synthetic measurement files with known masses: for tests, for teaching, and to try the analysis.
+"""This module writes synthetic measurement files with known masses: for tests, for teaching, and for trials.
 
 The fluctuations imitate those of real correlators: correlated over time slices, growing with time for the
 nucleon, and, if asked for, with an exponential autocorrelation over configurations.
@@ -56,17 +56,18 @@ class SyntheticParticle:
     def samples(
         self, count: int, time_extent: int, rng: np.random.Generator, *, tau_exp: float = 0.0
     ) -> NDArray:
-        """`count` configurations, shape [configuration, time].
+        """Return `count` configurations, shape [configuration, time].
 
-        tau_exp > 0: an autoregressive chain with that autocorrelation time, tau_int =
-        (1 + rho) / (2 (1 - rho)) with rho = exp(-1 / tau_exp).
+        With tau_exp > 0 they are an autoregressive chain with that autocorrelation time; tau_int is (1 + rho)
+        / (2 (1 - rho)) with rho = exp(-1 / tau_exp).
         """
         t = np.arange(time_extent)
         away = np.minimum(t, time_extent - t)
         distance = np.abs(t[:, None] - t)
         distance = np.minimum(distance, time_extent - distance)
         correlation = np.exp(-distance / self.correlation_length)
-        # The symmetric root: eigenvectors of equal eigenvalues, of which there are many, differ by machine.
+        # The root is symmetric: eigenvectors of equal eigenvalues, of which there are
+        # many, differ by machine.
         values, vectors = np.linalg.eigh(correlation)
         root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
         noise = rng.standard_normal((count, time_extent)) @ root

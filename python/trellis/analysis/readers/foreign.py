@@ -19,7 +19,7 @@ from .foreign_table import read_table
 from .lalibe_names import configuration_numbers
 from .numbers_of_files import stream_in_path
 
-#: Ends of names that are taken from folders; files that are named themselves may have any.
+#: Files with these ends of names are taken from folders; files that are named themselves may have any.
 _SUFFIXES = {
     "table": (".txt", ".dat", ".csv"),
     "chroma": (".xml", ".lime"),
@@ -119,7 +119,7 @@ def _entries(files: list[Path], streams: dict[Path, str], options: ForeignOption
 
 
 def _numbers(files: list[Path], streams: dict[Path, str], options: ForeignOptions) -> dict[Path, int]:
-    """The numbers of the configurations, stream by stream: names of streams may have numbers, too."""
+    """Return the numbers of the configurations, stream by stream: names of streams may have numbers, too."""
     found: dict[Path, int] = {}
     for name in dict.fromkeys(streams.values()):
         own = [path for path in files if streams[path] == name]

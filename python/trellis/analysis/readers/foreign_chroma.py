@@ -1,4 +1,4 @@
-"""Chroma's hadron spectra: the XML of its measurement HADRON_SPECTRUM, plain or as a record of a LIME file.
+"""This module reads Chroma's hadron spectra: the XML of HADRON_SPECTRUM, plain or as a record of a LIME file.
 
 Under Wilson_hadron_measurements each elem is a pair of quarks with groups SOURCE_SINK_Wilson_Mesons (16 gamma
 matrices) and SOURCE_SINK_Wilson_Baryons. Conventions are those of Chroma's mesons_w.cc, mesons2_w.cc and
@@ -28,9 +28,9 @@ from .foreign_entries import Entry, Momentum
 from .lime_records import is_lime, lime_records
 
 _GROUP = re.compile(r"(?P<source>[A-Za-z]+)_(?P<sink>[A-Za-z]+)_Wilson_(?P<what>Mesons|Baryons)")
-#: Gamma(n) -> name of the correlator; of others the name is gamma_N.
+#: Gamma(n) has this name of the correlator; others are called gamma_N.
 _MESONS = {0: "scalar", 1: "rho_x", 2: "rho_y", 4: "rho_z", 7: "pion_a4", 15: "pion"}
-#: Baryons of barhqlq_w.cc by their number; of others the name is baryon_N.
+#: Baryons of barhqlq_w.cc have these names, by their number; others are called baryon_N.
 _BARYONS = {0: "nucleon", 9: "nucleon_unpolarised"}
 _PARTICLES = {"rho_x": "rho", "rho_y": "rho", "rho_z": "rho", "pion": "pion", "pion_a4": "pion_a4"}
 
@@ -136,7 +136,7 @@ def _momenta(path: Path, element: ElementTree.Element, what: str) -> Iterator[tu
 
 
 def _numbers(path: Path, element: ElementTree.Element) -> NDArray:
-    """Real numbers in one line, or complex ones as elem with re and im."""
+    """Return real numbers from one line, or complex ones from elem with re and im."""
     try:
         if len(element):
             parts = [(float(e.findtext("re", "")), float(e.findtext("im", ""))) for e in element]

@@ -18,7 +18,7 @@ Momentum = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Entry:
-    """One correlator of one source: complex or real values [time], t = 0 at the source.
+    """This is one correlator of one source: complex or real values [time], with t = 0 at the source.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass
 class _Sources:
-    """The sources of one correlator on one configuration."""
+    """These are the sources of one correlator on one configuration."""
 
     path: Path
     values: list[NDArray] = field(default_factory=list)

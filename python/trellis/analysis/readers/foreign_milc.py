@@ -1,8 +1,8 @@
-"""MILC's text of correlators of staggered quarks: output and correlator files of its ks_spectrum.
+"""This module reads MILC's text of correlators of staggered quarks, which its ks_spectrum writes.
 
-Standard output has blocks STARTPROP ... ENDPROP with MOMENTUM, MASSES, SOURCE, SINKOPS and SINKS; files
-have headers between --- and ... with correlator, momentum, spin_taste_sink and correlator_key. Then come
-lines of time, real part and imaginary part.
+It takes standard output and correlator files. Standard output has blocks STARTPROP ... ENDPROP with MOMENTUM,
+MASSES, SOURCE, SINKOPS and SINKS; files have headers between --- and ... with correlator, momentum,
+spin_taste_sink and correlator_key. Then come lines of time, real part and imaginary part.
 
 Conventions are those of ks_spectrum/spectrum_ks.c: times count from the source by the offset r_offset,
 baryons have the antiperiodic sign taken away, and momenta are named p000, p110 and so on. Several blocks
@@ -56,7 +56,7 @@ def read_milc(path: Path, number: int, options: ForeignOptions, stream: str) -> 
 
 
 def _of_output(path: Path, text: str) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Blocks of standard output."""
+    """Yield the blocks of standard output."""
     for block in text.split("STARTPROP")[1:]:
         inside, end, _ = block.partition("ENDPROP")
         if not end:
@@ -72,7 +72,9 @@ def _of_output(path: Path, text: str) -> Iterator[tuple[dict[str, str], list[str
 
 
 def _of_files(path: Path, text: str) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Correlators of files; what the header before them says of the quarks belongs to all that follow."""
+    """Yield the correlators of files; the header before them says of the quarks what
+    holds for all that follow.
+    """
     general: dict[str, str] = {}
     for part in re.split(r"^---\s*$", text, flags=re.MULTILINE)[1:]:
         head, _, body = part.partition("\n...")

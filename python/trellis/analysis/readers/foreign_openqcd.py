@@ -1,9 +1,9 @@
-"""openQCD's flow measurements: NAME.ms.dat of its programs ms3, ym1 and qcd1.
+"""This module reads openQCD's flow measurements, the files NAME.ms.dat of its programs ms3, ym1 and qcd1.
 
-Layout (doc of openQCD, main/ms3.c; little-endian): three int dn, nn, tmax; double eps; then for each
-measurement an int, the trajectory, and the blocks W, Y and Q of (nn + 1) times tmax doubles: the sums over
-time slices of Wilson's action density, of the clover one, and of the topological charge, at flow times n dn
-eps.
+The layout is that of openQCD's documents (main/ms3.c; little-endian): three int dn, nn, tmax; double eps;
+then each measurement has an int, the trajectory, and the blocks W, Y and Q of (nn + 1) times tmax doubles.
+These are the sums over time slices of Wilson's action density, of the clover one, and of the topological
+charge, at flow times n dn eps.
 
 E(t) is Y over the spatial volume, averaged over time slices. openQCD's charge has the opposite sign of ours
 (doc/conventions.md).
@@ -28,7 +28,9 @@ _START = struct.Struct("<iiid")
 
 @dataclass(frozen=True)
 class FlowFile:
-    """times: flow times [n]; Y, Q: sums over time slices, shape [measurement, flow time, time]."""
+    """times holds the flow times [n]; Y and Q are sums over time slices, shape
+    [measurement, flow time, time].
+    """
 
     times: NDArray
     trajectories: NDArray

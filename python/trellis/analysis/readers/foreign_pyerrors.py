@@ -1,9 +1,9 @@
-"""Files that pyerrors reads: mesons of Hadrons, and sfcf.
+"""pyerrors reads the files of this module: mesons of Hadrons, and sfcf.
 
-Hadrons: NAME.NUMBER.h5 with the group `meson`. Its module MContraction::Meson writes the time slices of its
-sink as they are, so that times are those of the lattice: the option source_time shifts them.
+Hadrons writes NAME.NUMBER.h5 with the group `meson`. Its module MContraction::Meson writes the time slices of
+its sink as they are, so that times are those of the lattice: the option source_time shifts them.
 
-sfcf: Schroedinger functionals. Correlators are those from the boundary at t = 0 to time t; the boundaries
+sfcf has Schroedinger functionals. Correlators are those from the boundary at t = 0 to time t; the boundaries
 are Dirichlet, so that nothing is folded.
 """
 
@@ -32,7 +32,7 @@ _ENSEMBLE = "ensemble"
 
 
 def read_hadrons(paths: list[Path], options: ForeignOptions, stream: str) -> Iterator[Entry]:
-    """Read all mesons of the files NAME.NUMBER.h5 of one folder and NAME, real parts.
+    """Read all mesons of the files NAME.NUMBER.h5 of one folder and NAME; their real parts are taken.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _gammas(path: Path) -> list[tuple[str, str]]:
 
 
 def gamma_words(name: str) -> str:
-    """Return "gamma_t gamma5" for GammaTGamma5; what is no product of gammas stays as it is."""
+    """Return "gamma_t gamma5" for GammaTGamma5; a name that is no product of gammas stays as it is."""
     if name == "Identity":
         return "identity"
     words = re.findall(r"Gamma([XYZT5])", name)

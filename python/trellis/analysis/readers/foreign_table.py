@@ -1,4 +1,4 @@
-"""A plain table of text: one line for each configuration, source and time.
+"""This module reads a plain table of text, which has one line for each configuration, source and time.
 
 The first line that is not empty names the columns; a # may stand before it. Columns are
 
@@ -108,7 +108,7 @@ def _number(path: Path, place: int, text: str) -> float:
 
 
 def _correlators(path: Path, names: list[str], array: np.ndarray):
-    """Names and values of the correlators; NAME.re and NAME.im become one."""
+    """Return names and values of the correlators; NAME.re and NAME.im become one."""
     for place, name in enumerate(names):
         stem, _, part = name.rpartition(".")
         if part == "im" and stem:

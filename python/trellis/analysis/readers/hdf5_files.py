@@ -8,7 +8,7 @@ import h5py
 
 
 def open_hdf5(path: Path | str, mode: str = "r") -> h5py.File:
-    """An open file; it takes no lock, as whole files get their names and do not change later.
+    """Open a file without a lock: whole files get their names and do not change later.
 
     Parameters
     ----------

@@ -1,14 +1,15 @@
-"""lalibe's HDF5 files become measurements: /SMEARING/HADRON/SPIN/xX_yY_zZ_tT/pxN_pyN_pzN -> complex [time].
+"""lalibe's HDF5 files become measurements here.
 
-One file for a configuration, or several (spectrum and Feynman-Hellmann ones, or one for each source); which
-belong together is told by their names (lalibe_names.py). Sources are averaged. lalibe counts times from the
-source and takes the antiperiodic sign away. Correlators that some configurations lack leave these
+The path /SMEARING/HADRON/SPIN/xX_yY_zZ_tT/pxN_pyN_pzN of a file leads to complex [time]. A
+configuration has one file, or several (spectrum and Feynman-Hellmann ones, or one for each source);
+their names tell which belong together (lalibe_names.py). Sources are averaged. lalibe counts times from
+the source and takes the antiperiodic sign away. Correlators that some configurations lack leave these
 configurations out, with a warning.
 
-Read are proton, piplus and kplus, and fh_proton_CURRENT with UU and DD for S, P, V1 to V4, A1 to A4 and T12
-to T34; the rest is listed in a note. Spins are summed, for P, A and T up minus down, A and T with the -i of
-doc/conventions.md. Files do not say the spatial extents and the boundary condition: the lattice is
-(0, 0, 0, T), quarks count as antiperiodic in time.
+The reader takes proton, piplus and kplus, and fh_proton_CURRENT with UU and DD for S, P, V1 to V4, A1 to A4
+and T12 to T34; a note lists the rest. Spins are summed; P, A and T take up minus down, and A and T get the -i
+of doc/conventions.md. Files do not say the spatial extents and the boundary condition: the lattice is (0, 0,
+0, T), quarks count as antiperiodic in time.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _MOMENTUM = re.compile(r"px(-?\d+)_py(-?\d+)_pz(-?\d+)")
 
 @dataclass(frozen=True)
 class _Hadron:
-    """Name of the correlator here, its type, factor, and the sign of spin down (None: no spin)."""
+    """A hadron has a name of its correlator here, a type, a factor, and a sign of spin down (None: no spin).
+    """
 
     name: str
     kind: str
@@ -45,7 +47,7 @@ _HADRONS = {
     "piplus": _Hadron("pion", "meson", down=None),
     "kplus": _Hadron("kaon", "meson", down=None),
 }
-#: Current -> factor, sign of spin down.
+#: A current has a factor and a sign of spin down.
 _CURRENTS: dict[str, tuple[complex, int]] = {"S": (1, 1), "P": (1, -1)}
 _CURRENTS |= {f"V{n}": (1, 1) for n in range(1, 5)} | {f"A{n}": (-1j, -1) for n in range(1, 5)}
 _CURRENTS |= {f"T{m}{n}": (-1j, -1) for m, n in combinations(range(1, 5), 2)}
@@ -58,7 +60,7 @@ for _name, (_factor, _down) in _CURRENTS.items():
 
 @dataclass
 class LalibeCorrelator:
-    """values: complex, shape [momentum, time], mean over the sources at `places`."""
+    """values is complex, shape [momentum, time], and is the mean over the sources at `places`."""
 
     values: NDArray
     momenta: list[tuple[int, ...]]
@@ -79,7 +81,7 @@ def is_lalibe(file: h5py.File) -> bool:
 def read_lalibe_file(
     path: Path, file: h5py.File, smearing: str | None
 ) -> tuple[dict[str, LalibeCorrelator], list[str]]:
-    """The correlators of a file by name, and the hadrons that were left out.
+    """Return the correlators of a file by name, and the hadrons that were left out.
 
     Raises
     ------
@@ -100,7 +102,7 @@ def read_lalibe_file(
 def by_configuration(
     files: dict[Path, dict[str, LalibeCorrelator]], pattern: str | None
 ) -> tuple[dict[int, tuple[Path, dict[str, LalibeCorrelator]]], list[str]]:
-    """Configuration -> its first file and its correlators, where it has all of them; and warnings.
+    """Return each configuration's first file and its correlators, where it has all of them; and warnings.
 
     Parameters
     ----------
@@ -144,7 +146,7 @@ def by_configuration(
 def _with_more_sources(
     before: LalibeCorrelator, more: LalibeCorrelator, path: Path, name: str, of: str
 ) -> LalibeCorrelator:
-    """The mean over the sources of both, which lie in a file each."""
+    """Return the mean over the sources of both, which lie in a file each."""
     again = sorted(before.places & more.places)
     if again:
         expected = f"each source once for {of}"
@@ -188,7 +190,9 @@ def _require_numbers(path: Path, item: h5py.Group | h5py.Dataset) -> None:
 
 
 def _require_equal(path: Path, item: h5py.Group, what: str, expected: set[str], found: set[str]) -> None:
-    """The same sources for both spins and the same momenta for all sources: else the mean is of neither."""
+    """Require the same sources for both spins and the same momenta for all sources: else
+    the mean is of neither.
+    """
     if found != expected:
         raise MeasurementFileError(
             path, f"{what} of {item.name}", expected=sorted(expected), found=sorted(found)

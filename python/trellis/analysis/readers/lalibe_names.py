@@ -21,7 +21,7 @@ from ..records.errors import AnalysisError, MeasurementFileError
 _PLACE = re.compile(r"x\d+_?y\d+_?z\d+_?t\d+")
 _ALONE = re.compile(r"(?:^|[._-])(?:cfg|conf|config|configuration)?(\d+)(?=$|[._-])")
 
-_LARGEST = 2**63 - 1  #: that results can hold
+_LARGEST = 2**63 - 1  #: results can hold no larger number
 
 
 def configuration_numbers(paths: list[Path], pattern: str | None) -> dict[Path, int]:
@@ -70,12 +70,12 @@ def _by_names(paths: list[Path]) -> dict[Path, int]:
 
 
 def _name(path: Path) -> str:
-    """Folder and name, without places of sources."""
+    """Return folder and name, without places of sources."""
     return _PLACE.sub("", f"{path.absolute().parent.name}/{path.stem}")
 
 
 def _that_differ(members: list[Path]) -> dict[Path, int]:
-    """The one field of these names that differs."""
+    """Return the one field of these names that differs."""
     fields = [[int(n) for n in re.findall(r"\d+", _name(path))] for path in members]
     columns = {tuple(column) for column in zip(*fields, strict=True) if len(set(column)) > 1}
     if len(columns) != 1:

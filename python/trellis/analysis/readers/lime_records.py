@@ -1,4 +1,7 @@
-"""The records of a LIME file (SciDAC's format of messages, lime_fixed_types.h), without the compiled part."""
+"""This module reads the records of a LIME file without the compiled part.
+
+LIME is SciDAC's format of messages (lime_fixed_types.h).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading measurement files: one file, several, or folders of them, into one set of configurations.
+"""Measurement files, one or several or folders of them, become one set of configurations here.
 
 The layout is described in doc/howto/analyse.md. Nothing is guessed: a file that differs in lattice,
 conventions or quantum numbers, a configuration that occurs twice and a number that is not finite are refused,
@@ -31,12 +31,12 @@ GAUGE_STREAM = "gauge_stream"
 LALIBE = "lalibe"
 _SUFFIXES = (".h5", ".hdf5")
 _REQUIRED = ("type", "boundary_t")
-#: /solves has them as attributes, for they depend on clocks; files of older versions have datasets.
+#: /solves has these as attributes, for they depend on clocks; files of older versions have datasets.
 _TIMES = ("seconds", "gflops")
 _TYPES = ("meson", "baryon", "feynman_hellmann", "three_point", "midpoint")
-#: File, numbers of its configurations, correlators by name.
+#: A part is a file, the numbers of its configurations, and its correlators by name.
 Part: TypeAlias = tuple[Path, NDArray, dict[str, CorrelatorData]]
-#: What h5py raises on files that are truncated or damaged inside.
+#: h5py raises these on files that are truncated or damaged inside.
 _DAMAGE = (OSError, KeyError, TypeError, ValueError, RuntimeError)
 
 
@@ -84,7 +84,7 @@ def read_measurements(
 
 
 def collect_files(paths: Path | str | Iterable[Path | str]) -> list[tuple[Path, bool]]:
-    """The files behind `paths`, each with True if it was named itself (and not found in a folder)."""
+    """Return the files behind `paths`, each with True if it was named itself (and not found in a folder)."""
     if isinstance(paths, (str, Path)):
         paths = [paths]
     files: dict[Path, bool] = {}
@@ -113,7 +113,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 class _Reader:
-    """File after file into one set of configurations."""
+    """A reader puts file after file into one set of configurations."""
 
     def __init__(
         self, lalibe_smearing: str | None, lalibe_configuration: str | None, stream: str | None
@@ -128,7 +128,9 @@ class _Reader:
         self.skipped: dict[str, list[str]] = {}  #: kind -> names
 
     def read(self, path: Path, chosen_by_name: bool) -> None:
-        """Through one descriptor: a run may replace the file meanwhile, and what was read is recorded."""
+        """Read through one descriptor: a run may replace the file meanwhile, and the
+        record is of what was read.
+        """
         with open(path, "rb") as raw:
             size = os.fstat(raw.fileno()).st_size
             try:
@@ -154,7 +156,7 @@ class _Reader:
         self.result.files.append(InputFile(str(path), kind, size, digest, count, attributes))
 
     def _kind(self, path: Path, file: h5py.File, chosen_by_name: bool) -> str | None:
-        """None: a file of another kind, which nobody has named."""
+        """Return the kind of a file; None for a file of another kind, which nobody has named."""
         kind = LALIBE if is_lalibe(file) else text_of(file.attrs.get("kind"))
         if kind in (MEASUREMENT, GAUGE_STREAM, LALIBE):
             return kind
@@ -197,7 +199,7 @@ def _add_lalibe(
     result: Measurements,
     parts: list[Part],
 ) -> None:
-    """A part for each configuration; T from the first correlator."""
+    """Add a part for each configuration; T is that of the first correlator."""
     for number, (path, correlators) in configurations.items():
         data = {}
         for name, c in correlators.items():

@@ -1,4 +1,4 @@
-"""Files of one ensemble put together, after comparing them."""
+"""Files of one ensemble are compared and put together here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..records.errors import MeasurementFileError
 from ..records.measurements import CorrelatorData, Measurements
 from ..records.numbering import has_streams
 
-#: Attributes of a correlator that have to agree in all files.
+#: These attributes of a correlator have to agree in all files.
 _IDENTITY = (
     "type",
     "particle",
@@ -36,9 +36,9 @@ _IDENTITY = (
     "source_smearing",
     "sink_smearing",
 )
-#: Values that hold for a file which does not name them; its csw_temporal is its csw.
+#: These values hold for a file which does not name them; its csw_temporal is its csw.
 _ABSENT = {"twisted_mass": 0.0, "nu": 1.0, "xi0": 1.0}
-#: Tables of the run file (root attribute physics) that decide what is measured; of [source] see _physics.
+#: These tables of the run file (root attribute physics) decide what is measured; _physics adds some keys of [source].
 _TABLES = ("fermion", "sink", "smearing")
 _SOURCE_KEYS = ("type", "width", "steps", "links", "momentum")
 
@@ -76,7 +76,7 @@ def merge(parts: list, result: Measurements) -> None:
 
 
 def _require_same_naming(parts: list) -> None:
-    """Files that say their stream and files that do not cannot be told apart."""
+    """Refuse files that say their stream beside files that do not: they cannot be told apart."""
     named = {has_streams(numbers): path for path, numbers, _ in parts}
     if len(named) > 1:
         expected = f"the name of its stream (/streams, or the option stream), as in {named[True]}"
@@ -107,7 +107,7 @@ def _require_one_physics(result: Measurements) -> None:
 
 
 def _physics(text: object) -> dict[str, object] | None:
-    """table.key -> value, without what is not set; None where a file says nothing of it."""
+    """Return table.key -> value, without what is not set; None where a file says nothing of it."""
     try:
         tables = json.loads(text) if isinstance(text, str) else None
     except json.JSONDecodeError:
@@ -127,7 +127,7 @@ def _physics(text: object) -> dict[str, object] | None:
 
 
 def _identity(correlator: CorrelatorData, key: str) -> object:
-    """The attribute, or what its absence means."""
+    """Return the attribute, or the value that its absence means."""
     if key == "fermion":
         return quark_type(correlator.attributes)
     absent = correlator.attributes.get("csw") if key == "csw_temporal" else _ABSENT.get(key)

@@ -1,4 +1,5 @@
-"""Attributes of measurement and stream files: checksums, and those of the root that have to agree."""
+"""This module reads checksums of measurement and stream files, and those root attributes that have to agree.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def check_root(path: Path, file: h5py.File, result: Measurements) -> tuple[int, 
 
 
 def numbers_of(path: Path, dataset: h5py.Dataset) -> NDArray:
-    """All of a dataset, which have to be those that its checksum, if there is one, was made of."""
+    """Return all of a dataset; refuse numbers that differ from those of its checksum, if there is one."""
     values = np.asarray(dataset[()])
     if dataset_checksums.NAME in dataset.attrs:
         wrong = dataset_checksums.difference(dataset.attrs[dataset_checksums.NAME], values)

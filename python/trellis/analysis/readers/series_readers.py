@@ -1,5 +1,7 @@
-"""This module has series over trajectories: observables of measurement files, and the streams of gauge
-generation."""
+"""This module has series over trajectories.
+
+They are observables of measurement files, and the streams of gauge generation.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def refuse_not_finite(path: Path, where: str, values: NDArray, numbers: NDArray)
 def read_observables(
     path: Path, group: h5py.Group, numbers: NDArray, result: Measurements, after: int | None = None
 ) -> None:
-    """Series of all datasets; `after`: those of a stream without its thermalisation."""
+    """Read the series of all datasets; with `after`, leave out the thermalisation of a stream."""
     keep = np.ones(len(numbers), dtype=bool) if after is None else numbers > after
     all_numbers = numbers
     for name, dataset in group.items():
@@ -75,7 +77,9 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
 def _read_series(
     path: Path, file: h5py.File, group: h5py.Group, numbers: NDArray, after: int, result: Measurements
 ) -> None:
-    """Observables, work and what is not measured every time, of the trajectories after one."""
+    """Read observables, work and what is not measured every time, of the trajectories
+    after the number `after`.
+    """
     read_observables(path, group, numbers, result, after=after)
     if isinstance(file.get("work"), h5py.Group):
         for name, dataset in file["work"].items():
@@ -91,7 +95,7 @@ def _read_series(
 
 
 def _require_same_chain(path: Path, group: h5py.Group, numbers: NDArray, result: Measurements) -> None:
-    """Streams of independent chains share numbers of trajectories: one of them would stand for both."""
+    """Refuse independent chains that share numbers of trajectories: one of them would stand for both."""
     streams = [file.path for file in result.files if file.kind == "gauge_stream"]
     if not streams:
         return
@@ -112,7 +116,7 @@ def _require_same_chain(path: Path, group: h5py.Group, numbers: NDArray, result:
 
 
 def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measurements, after: int) -> None:
-    """A series with trajectory numbers of its own; arrays of noise vectors also as their mean."""
+    """Read a series with trajectory numbers of its own; arrays of noise vectors give their mean, too."""
     numbers = numbers_of(path, group["trajectory"]).astype(np.int64)
     values = numbers_of(path, group["value"])
     if len(values) != len(numbers):

@@ -1,4 +1,4 @@
-"""Times that count from the source, and the mean over the sources of a configuration."""
+"""Times count from the source here, and a configuration gets the mean over its sources."""
 
 from __future__ import annotations
 

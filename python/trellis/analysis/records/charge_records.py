@@ -18,13 +18,15 @@ class ChargeRecord(Record):
 
     @property
     def formatted(self) -> str:
-        """1.271(13)."""
+        """Return "1.271(13)"."""
         return format_error(self.value, self.error)
 
 
 class ResidualMassRecord(ChargeRecord):
-    """This is m_res (residual_mass.py): the window of largest weight, and the weighted p-value of the
-    windows."""
+    """This is m_res (residual_mass.py).
+
+    The window is that of largest weight, and the p-value is the weighted one of the windows.
+    """
 
     t_min: int
     t_max: int
@@ -32,7 +34,7 @@ class ResidualMassRecord(ChargeRecord):
 
 
 class ChargeWindowRecord(Record):
-    """One fit to two-point and Feynman-Hellmann data together."""
+    """This is one fit to two-point and Feynman-Hellmann data together."""
 
     t_min: int
     t_max: int
@@ -50,9 +52,9 @@ class ChargeWindowRecord(Record):
 class ThreePointRecord(Record):
     """This is a bare charge by fixed sinks (three_point.ThreePointCharge).
 
-    ratio: R(t, tau) against tau - t/2, one for each separation; midpoint: R(t, t/2) against t; slope: of the
-    summed ratio, against the mean of two neighbouring separations; sink_momentum: n of the nucleon there, and
-    in the C(t) of the ratio.
+    ratio is R(t, tau) against tau - t/2, one for each separation; midpoint is R(t, t/2) against t; slope is
+    that of the summed ratio, against the mean of two neighbouring separations; sink_momentum is n of the
+    nucleon there, and in the C(t) of the ratio.
     """
 
     separations: list[int]
@@ -63,8 +65,9 @@ class ThreePointRecord(Record):
 
 
 class NucleonCharges(Record):
-    """These are isovector charges of the nucleon (charges.ChargeResult); bare, but for g_a_over_g_v. tau_n in
-    s.
+    """These are isovector charges of the nucleon (charges.ChargeResult).
+
+    They are bare, but for g_a_over_g_v; tau_n is in seconds.
 
     Attributes
     ----------

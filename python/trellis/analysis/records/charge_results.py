@@ -1,4 +1,4 @@
-"""Choices and results of the fits of nucleon charges (charges.py)."""
+"""This module has choices and results of the fits of nucleon charges (charges.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-#: tau_n (1 + 3 (g_A/g_V)^2), seconds (A. Czarnecki, W. Marciano, A. Sirlin, arXiv:1802.01804).
+#: This is tau_n (1 + 3 (g_A/g_V)^2) in seconds (A. Czarnecki, W. Marciano, A. Sirlin, arXiv:1802.01804).
 LIFETIME_CONSTANT = 5172.0
 
 
@@ -21,7 +21,7 @@ RatioPrior = Annotated[tuple[float, _Positive], Field(strict=False)]
 
 
 class ChargeOptions(BaseModel):
-    """Choices of :func:`fit_charges`; the priors are stated here and nowhere tuned."""
+    """These are choices of :func:`fit_charges`; the priors are stated here and nowhere tuned."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -62,7 +62,7 @@ class ChargeOptions(BaseModel):
 
 @dataclass(frozen=True)
 class ChargeWindow:
-    """One fit: its window, states, charges and weight in the average.
+    """This is one fit: its window, states, charges and weight in the average.
 
     `errors` are those that an average of this window alone has: with 2 tau_int of each charge, and stretched
     where the fit does not describe the data. `profiled`: values and errors are median and width under the
@@ -93,7 +93,7 @@ class ChargeEstimate:
 
     @property
     def error(self) -> float:
-        """Both in quadrature."""
+        """Return both errors in quadrature."""
         return float(np.hypot(self.statistical_error, self.model_error))
 
 
@@ -128,7 +128,7 @@ class ChargeQuality:
 
 @dataclass(frozen=True)
 class ChargeResult:
-    """The charges and their diagnostics that :func:`fit_charges` returns.
+    """:func:`fit_charges` returns the charges and their diagnostics in this form.
 
     Attributes
     ----------
@@ -182,7 +182,8 @@ class ChargeResult:
     curves: dict[str, dict[int, tuple[NDArray, NDArray]]] = field(default_factory=dict)
 
     def minus(self, other: ChargeResult) -> dict[str, ChargeEstimate]:
-        """Differences of charges and of their ratio from those of other fits of the same configurations.
+        """Return the differences of charges and of their ratio from those of other fits of
+        the same configurations.
 
         Noise that both have cancels, as far as it is that of the configurations; errors of priors and models
         are added in quadrature.
@@ -202,14 +203,16 @@ class ChargeResult:
         return {name: found[name] for name in mine if name in found}
 
     def _all(self) -> dict[str, ChargeEstimate]:
-        """Charges and their ratio, by the names of `influence`."""
+        """Return the charges and their ratio, by the names of `influence`."""
         if self.ratio is None:
             return self.charges
         return self.charges | {name: self.ratio for name in self.influence if "/" in name}
 
 
 def neutron_lifetime(g: ChargeEstimate) -> ChargeEstimate:
-    """tau_n = 5172.0 s / (1 + 3 g^2) with g = g_A/g_V; d tau / d g = -6 g tau^2 / 5172.0 s."""
+    """Return tau_n = 5172.0 s / (1 + 3 g^2) with g = g_A/g_V; the error has d tau / d g =
+    -6 g tau^2 / 5172.0 s.
+    """
     tau = LIFETIME_CONSTANT / (1 + 3 * g.value**2)
     slope = abs(6 * g.value * tau**2 / LIFETIME_CONSTANT)
     return ChargeEstimate(tau, slope * g.statistical_error, slope * g.model_error, g.tau_int)

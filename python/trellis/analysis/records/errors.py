@@ -11,7 +11,7 @@ from ...ground.errors import Error, FileError
 
 
 class AnalysisError(Error):
-    """Anything that stops an analysis."""
+    """This error stops an analysis, for whatever reason."""
 
 
 class MeasurementFileError(AnalysisError, FileError):

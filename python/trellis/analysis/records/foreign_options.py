@@ -1,4 +1,4 @@
-"""Options for files of other programs: their format, and numbers that they do not have."""
+"""Files of other programs need options: their format, and numbers that they do not have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class SfcfOptions(BaseModel):
-    """Names of the correlators in files of sfcf, as pyerrors' reader wants them."""
+    """These names of the correlators in files of sfcf go to pyerrors' reader."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -24,7 +24,7 @@ class SfcfOptions(BaseModel):
 
 
 class ForeignOptions(BaseModel):
-    """The format of the files, and what they leave open."""
+    """These options give the format of the files, and what they leave open."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -1,4 +1,4 @@
-"""Options and results of generalised eigenvalue problems."""
+"""This module has options and results of generalised eigenvalue problems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Row = Annotated[list[str], Field(min_length=2)]
 
 
 class GevpOptions(BaseModel):
-    """A matrix of correlators whose energies come from C(t) v = lambda C(t0) v."""
+    """This is a matrix of correlators whose energies come from C(t) v = lambda C(t0) v."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -32,9 +32,9 @@ class GevpOptions(BaseModel):
 
 
 class GevpState(Record):
-    """One state: lambda and v at t_vectors, and effective energies at t + 1/2 in lattice units.
+    """This is one state: lambda and v at t_vectors, and effective energies at t + 1/2 in lattice units.
 
-    energies: at the fixed t0; energies_in_window: at t0 = t / 2, rounded up.
+    energies are those at the fixed t0; energies_in_window are those at t0 = t / 2, rounded up.
     """
 
     eigenvalue: float
@@ -44,7 +44,9 @@ class GevpState(Record):
 
 
 class GevpResult(Record):
-    """The states of one matrix; particles NAME_0, NAME_1 ... are the fits of their projected correlators."""
+    """These are the states of one matrix; particles NAME_0, NAME_1 ... are fits of their
+    projected correlators.
+    """
 
     t0: int
     t_vectors: int

@@ -42,7 +42,9 @@ class ObservableSeries:
 
 @dataclass
 class ArraySeries:
-    """An array per trajectory: values[trajectory, ...]; axis: what the second index stands for, or None."""
+    """This is an array per trajectory, values[trajectory, ...]; axis says what the second
+    index stands for, or None.
+    """
 
     name: str
     trajectories: NDArray
@@ -52,7 +54,7 @@ class ArraySeries:
 
 @dataclass
 class InputFile:
-    """One file that was read: its place, checksum and root attributes."""
+    """This is one file that was read: its place, checksum and root attributes."""
 
     path: str
     kind: str

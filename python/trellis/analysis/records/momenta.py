@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from .errors import AnalysisError
 from .measurements import CorrelatorData
 
-#: Momentum in units of 2 pi / L.
+#: A momentum is given in units of 2 pi / L.
 Momentum: TypeAlias = tuple[int, int, int]
 AT_REST: Momentum = (0, 0, 0)
 
 
 def at_rest(data: CorrelatorData) -> NDArray:
-    """:func:`at_momentum` 0."""
+    """Return :func:`at_momentum` 0."""
     return at_momentum(data, AT_REST)
 
 

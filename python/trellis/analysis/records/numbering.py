@@ -1,4 +1,4 @@
-"""Numbers of configurations, of one stream or of several.
+"""Configurations have numbers, in one stream or in several.
 
 Numbers of one stream are int64. Several streams (replicas) of one ensemble may have the same numbers:
 arrays of them have the fields `stream`, a name, and `number`, and ascend by both. Masks, slices and
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-#: Longest name of a stream.
+#: The name of a stream has at most this length.
 NAME_LENGTH = 64
 _FIELDS = np.dtype([("stream", f"U{NAME_LENGTH}"), ("number", np.int64)])
 

@@ -1,5 +1,4 @@
-"""This module has records of on-line measurements in results.json: gradient flow, Wilson loops, derived
-numbers."""
+"""This module has records of on-line measurements: gradient flow, Wilson loops, derived numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +8,8 @@ from .record import Record, Series, format_error
 
 
 class ValueRecord(Record):
-    """A number with its Gamma-method error; tau_int of the fluctuations it comes from, 1/2 if independent."""
+    """This is a number with its Gamma-method error; tau_int is that of its fluctuations, 1/2 if independent.
+    """
 
     value: float
     error: float
@@ -17,12 +17,12 @@ class ValueRecord(Record):
 
     @property
     def formatted(self) -> str:
-        """2.785(12)."""
+        """Return "2.785(12)"."""
         return format_error(self.value, self.error)
 
 
 class FlowResult(Record):
-    """This is the gradient flow of a stream, lattice units.
+    """This is the gradient flow of a stream in lattice units.
 
     Attributes
     ----------

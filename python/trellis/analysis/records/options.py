@@ -1,4 +1,4 @@
-"""The choices of an analysis: every number that a person may want to change, with its default."""
+"""These are the choices of an analysis: every number that a person may want to change has a default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Names = Annotated[list[str], Field(min_length=1)]
 
 
 class AnalysisOptions(BaseModel):
-    """Options of :func:`trellis.analysis.analyze`; unknown names are refused.
+    """These are the options of :func:`trellis.analysis.analyze`; unknown names are refused.
 
     All of them are written into results.json, so that a result can be repeated.
     """

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Record(BaseModel):
-    """A part of results.json; what is not finite is null there."""
+    """This is a part of results.json; what is not finite is null there."""
 
     model_config = ConfigDict(ser_json_inf_nan="null")
 
@@ -23,7 +23,7 @@ class Series(Record):
 
 
 def format_error(value: float, error: float) -> str:
-    """Return 0.4213(17): two digits of error."""
+    """Return 0.4213(17), with two digits of error."""
     if not error > 0:
         return f"{value:.10g}"
     places = 1 - math.floor(math.log10(error)) if math.isfinite(error) else 1

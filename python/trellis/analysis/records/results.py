@@ -14,17 +14,17 @@ from .options import AnalysisOptions
 from .record import Record, Series, format_error
 from .scale_records import PhysicalMass, ScaleResult
 
-#: Raised when the meaning of a key changes.
+#: The version is raised when the meaning of a key changes.
 SCHEMA_VERSION = 2
 
 
 class FitResult(Record):
-    """One fit of the scan.
+    """This is one fit of the scan.
 
     chi2 is the weighted sum of squares of the data and chi2_prior that of the priors; dof = n_data -
-    n_parameters; Q the textbook probability of their sum for dof; expected_chi2 and p_value the mean and the
-    probability that take weights, priors and the number of samples into account. weight: in the average.
-    The parameters describe the correlators divided by `normalisation`.
+    n_parameters; Q is the textbook probability of their sum for dof; expected_chi2 and p_value are the mean
+    and the probability that take weights, priors and the number of samples into account. weight is that in
+    the average. The parameters describe the correlators divided by `normalisation`.
     """
 
     t_min: int
@@ -106,7 +106,7 @@ class ParticleResult(Record):
 
     @property
     def formatted(self) -> str:
-        """value(error)."""
+        """Return value(error)."""
         return format_error(self.mass, self.mass_error)
 
     def __repr__(self) -> str:
@@ -135,7 +135,7 @@ class AutocorrelationResult(Record):
 
 
 class RatioResult(Record):
-    """A ratio of masses; the statistical correlation of the two is taken into account."""
+    """This is a ratio of masses; the statistical correlation of the two is taken into account."""
 
     value: float
     error: float
@@ -143,7 +143,7 @@ class RatioResult(Record):
 
 
 class SolverResult(Record):
-    """Medians and totals over all recorded solves."""
+    """These are medians and totals over all recorded solves."""
 
     solver: str | None
     solves: int
@@ -156,7 +156,7 @@ class SolverResult(Record):
 
 
 class Provenance(Record):
-    """The files, run files and program versions that the results come from."""
+    """These are the files, run files and program versions that the results come from."""
 
     files: list[dict]
     run_files: list[str]
@@ -167,7 +167,7 @@ class Provenance(Record):
 class ConfigurationSummary(Record):
     """These are the configurations of the correlators.
 
-    streams: the stream of each number, empty where there is one stream without a name.
+    streams holds the stream of each number; it is empty where there is one stream without a name.
     """
 
     count: int
@@ -179,7 +179,7 @@ class ConfigurationSummary(Record):
 
 
 class SamplesResult(Record):
-    """Each mass on each configuration or bin, to first order: mass + d mass / d data . (data - mean).
+    """This is each mass on each configuration or bin, to first order: mass + d mass / d data . (data - mean).
 
     Attributes
     ----------
@@ -198,10 +198,10 @@ class SamplesResult(Record):
 
 
 class PartResult(Record):
-    """A part of a trajectory: mean seconds, their share, 10^9 flops and bytes a second of all ranks.
+    """This is a part of a trajectory: mean seconds, their share, 10^9 flops and bytes a second of all ranks.
 
-    fraction_of_roof: the time that the peak or the memory of the machine allows over the time taken. None:
-    not recorded, or no arithmetic.
+    fraction_of_roof is the time that the peak or the memory of the machine allows over the time taken. None
+    means that it was not recorded, or that there is no arithmetic.
     """
 
     seconds: float
@@ -216,7 +216,7 @@ class Results(Record):
     """This is everything that an analysis found; it is written to results.json.
 
     The numbers that most people look for stand at the top, null where there is none: those of the companion
-    if there is one. Masses in lattice units, tau_n in seconds; z_v = 1 / g_V. Charges are those by
+    if there is one. Masses are in lattice units, tau_n is in seconds; z_v = 1 / g_V. Charges are those by
     Feynman-Hellmann, but for g_a_over_g_v_fixed_sink.
 
     Attributes
@@ -299,7 +299,7 @@ class Results(Record):
         return self.model_copy(update=values | {f"{name}_error": e for name, (_, e) in found.items()})
 
     def to_json(self, path: Path | str | None = None) -> str:
-        """The JSON text, with an end of line; written to `path` if one is given."""
+        """Return the JSON text, with an end of line; write it to `path` if one is given."""
         text = self.model_dump_json(indent=1) + "\n"
         if path is not None:
             write_text(Path(path), text)

@@ -1,4 +1,4 @@
-"""The scale of an ensemble: what a user says of it, and what physical units follow."""
+"""An ensemble has a scale, which a user states; physical units follow from it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .record import Record, format_error
 
-#: hbar c in MeV fm, exact since 2019 (CODATA 2018): 1.054571817e-34 J s times 299792458 m/s.
+#: This is hbar c in MeV fm, exact since 2019 (CODATA 2018): 1.054571817e-34 J s times 299792458 m/s.
 HBAR_C = 197.3269804
 
 _Positive = Annotated[float, Field(gt=0)]
@@ -17,7 +17,7 @@ _WithError = Annotated[tuple[_Positive, _Error], Field(strict=False)]
 
 
 class ScaleOptions(BaseModel):
-    """A length in fm with its error that is known in lattice units, too."""
+    """This is a length in fm with its error that is known in lattice units, too."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -35,9 +35,9 @@ class ScaleOptions(BaseModel):
 
 
 class ScaleResult(Record):
-    """The lattice spacing; its error is that of both, the scale in fm and in lattice units.
+    """This is the lattice spacing; its error is that of both, the scale in fm and in lattice units.
 
-    extents_fm: (Lx, Ly, Lz, Lt) times a; None where files do not say the spatial extents.
+    extents_fm is (Lx, Ly, Lz, Lt) times a; it is None where files do not say the spatial extents.
     """
 
     quantity: str
@@ -50,7 +50,8 @@ class ScaleResult(Record):
 
 
 class PhysicalMass(Record):
-    """A mass in MeV: error^2 = own_error^2 + scale_error^2; the scale's error is one for all masses."""
+    """This is a mass in MeV: error^2 = own_error^2 + scale_error^2; the scale's error is one for all masses.
+    """
 
     mev: float
     error: float
@@ -59,5 +60,5 @@ class PhysicalMass(Record):
 
     @property
     def formatted(self) -> str:
-        """value(error)."""
+        """Return value(error)."""
         return format_error(self.mev, self.error)

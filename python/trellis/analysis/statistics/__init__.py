@@ -1,1 +1,1 @@
-"""Statistics that every analysis shares: autocorrelations, weights, and averages over models."""
+"""Every analysis shares these statistics: autocorrelations, weights, and averages over models."""

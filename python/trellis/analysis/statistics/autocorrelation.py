@@ -1,10 +1,9 @@
-"""This module has integrated autocorrelation times and errors by the Gamma method (Wolff 2004,
-hep-lat/0306017).
+"""This module has autocorrelation times and errors by the Gamma method (Wolff 2004, hep-lat/0306017).
 
 Every error of a mean that analysis and reports give comes from :func:`gamma_method` here. pyerrors does the
-work where the numbers of the measurements are regular. It takes every separation for one that all
-measurements have: where a fifth of them is there, at random, its error is up to 2 times too large. Irregular
-numbers therefore go to :mod:`trellis.analysis.statistics.separations`, which sums over the pairs that exist.
+work where the numbers of the measurements are regular. It assumes that all measurements have every
+separation: where a random fifth of them is there, its error is up to 2 times too large. Irregular numbers
+therefore go to :mod:`trellis.analysis.statistics.separations`, which sums over the pairs that exist.
 
 Several streams of one ensemble (records/numbering.py) are replicas of pyerrors. They have one mean, in which
 every measurement counts the same, and deviations are those from it.
@@ -23,9 +22,9 @@ from numpy.typing import NDArray
 from ..records.numbering import has_streams, number_text, numbers_in_streams, plain_numbers, streams_of
 from .separations import separation_sums, typical_spacing
 
-#: pyerrors needs this many.
+#: pyerrors needs at least this many measurements.
 MINIMUM_SAMPLES = 5
-#: The relative difference of sums of a field that stands still, in another order or after a round trip.
+#: Sums of a field that stands still differ by less, in another order or after a round trip.
 _ROUNDING = 1e-12
 _ENSEMBLE = "ensemble"
 
@@ -80,12 +79,14 @@ class Autocorrelation:
 
     @property
     def variance_factor(self) -> float:
-        """Variance of the mean over that of independent measurements: 2 tau_int where numbers are regular."""
+        """Return the variance of the mean over that of independent measurements: 2
+        tau_int for regular numbers.
+        """
         return (self.error / self.naive_error) ** 2
 
 
 def autocorrelation(name: str, values: NDArray, trajectories: NDArray) -> Autocorrelation | None:
-    """Gamma method on one real series; None when it is too short or constant.
+    """Apply the Gamma method to one real series; return None when it is too short or constant.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def _checked_numbers(name: str, trajectories: NDArray, count: int) -> NDArray:
 
 
 def observable_of(values: NDArray, numbers: NDArray, name: str = _ENSEMBLE) -> pyerrors.Obs:
-    """The mean of a series as pyerrors has it, for functions of several means.
+    """Return the mean of a series as pyerrors has it, for functions of several means.
 
     Streams are replicas. pyerrors takes deviations of each replica from its own mean, which makes errors of
     short streams too small; these are from the mean of all, as in Wolff's equation (4) and following.
@@ -141,7 +142,7 @@ def observable_of(values: NDArray, numbers: NDArray, name: str = _ENSEMBLE) -> p
 
 
 def gamma_method(name: str, observable: pyerrors.Obs, deviation: float | None = None) -> Autocorrelation:
-    """Gamma method on an observable of one ensemble; `observable.dvalue` becomes the error.
+    """Apply the Gamma method to an observable of one ensemble; `observable.dvalue` becomes the error.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ def _deviations(observable: pyerrors.Obs) -> tuple[NDArray, NDArray]:
 
 
 def is_regular(numbers: NDArray) -> bool:
-    """Neighbouring numbers are one step apart everywhere, the same in all streams."""
+    """Return True if neighbouring numbers are one step apart everywhere, the same in all streams."""
     steps = np.concatenate([np.diff(own) for _, _, own in streams_of(np.asarray(numbers))])
     return len(steps) == 0 or bool(np.all(steps == steps[0]))
 
@@ -223,7 +224,7 @@ def numbering_note(what: str, numbers: NDArray) -> str | None:
 def error_factor(
     series: NDArray, trajectories: NDArray, choice: Literal["auto", "gamma", "none"]
 ) -> tuple[float, float | None]:
-    """2 tau_int of a series where it counts (AnalysisOptions.autocorrelation), else 1; and tau_int."""
+    """Return 2 tau_int of a series where it counts (AnalysisOptions.autocorrelation), else 1; and tau_int."""
     tau = None if choice == "none" else autocorrelation("charge", series, trajectories)
     if tau is None or not (tau.significant or choice == "gamma"):
         return 1.0, None
@@ -231,7 +232,7 @@ def error_factor(
 
 
 def bin_series(values: NDArray, trajectories: NDArray, size: int) -> tuple[NDArray, NDArray]:
-    """Means of `size` successive entries along the first axis; a remainder at the beginning is dropped.
+    """Return means of `size` successive entries along the first axis; drop a remainder at the beginning.
 
     A bin has measurements of one stream.
 

@@ -1,9 +1,9 @@
-"""Averages over fits (Jay and Neil 2020, arXiv:2008.01069).
+"""Fits are averaged with weights (Jay and Neil 2020, arXiv:2008.01069).
 
-Model i with t data left out of its window gets the weight exp(-AIC_i / 2), AIC_i = chi^2 + 2 (parameters) +
-2 (data left out), which up to a constant is chi^2 + 2 (parameters) - 2 (data used). For weight matrices that
+Model i with t data left out of its window gets the weight exp(-AIC_i / 2), AIC_i = chi^2 + 2 (parameters) + 2
+(data left out), which up to a constant is chi^2 + 2 (parameters) - 2 (data used). For weight matrices that
 are not the inverse covariance the penalty is minus twice the expected chi^2 (Frison 2023, arXiv:2302.06550),
-the same thing where both apply. Then
+which is the same where both apply. Then
 
     mean = sum w_i m_i,   model^2 = sum w_i m_i^2 - mean^2.
 
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True)
 class ModelAverage:
-    """Average over models; weights add up to 1.
+    """This is an average over models; weights add up to 1.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ModelAverage:
 
     @property
     def error(self) -> float:
-        """Statistical and model error in quadrature."""
+        """Return statistical and model error in quadrature."""
         return float(np.hypot(self.statistical_error, self.model_error))
 
 
@@ -62,7 +62,7 @@ def model_weights(information_criteria: ArrayLike) -> NDArray:
 def model_average(
     values: ArrayLike, covariance: NDArray, coherent_errors: ArrayLike, information_criteria: ArrayLike
 ) -> ModelAverage:
-    """Average of `values`.
+    """Return the average of `values`.
 
     Parameters
     ----------

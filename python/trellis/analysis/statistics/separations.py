@@ -1,4 +1,4 @@
-"""The Gamma method for measurements whose numbers are irregular: sums over real separations.
+"""This is the Gamma method for measurements whose numbers are irregular: it sums over real separations.
 
 With numbers n_i of N measurements and deviations d_i from their mean,
 
@@ -31,17 +31,17 @@ from numpy.typing import NDArray
 
 from ..records.numbering import streams_of
 
-#: A step, or a separation, is common where one in so many measurements has it.
+#: A step, or a separation, is common if one measurement in this many has it.
 _COMMON = 20
-#: Bins are summed so many at a time.
+#: So many bins are summed at a time.
 _CHUNK = 64
-#: The end of the sums and what rho lacks depend on each other: so often they are found in turn.
+#: The end of the sums and the lack of rho depend on each other: they are found in turn so often.
 _CORRECTIONS = 3
 
 
 @dataclass(frozen=True)
 class SeparationSums:
-    """The sums of one series give this; tau_int, window and rho in units of the spacing.
+    """The sums of one series give this; tau_int, window and rho are in units of the spacing.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class SeparationSums:
 
 
 def _pairs(numbers: NDArray, deviations: NDArray, edges: NDArray) -> tuple[NDArray, NDArray]:
-    """Products and number of the pairs i < j with edges[k] < n_j - n_i <= edges[k + 1]."""
+    """Return products and number of the pairs i < j with edges[k] < n_j - n_i <= edges[k + 1]."""
     room = np.iinfo(np.int64).max - numbers  # numbers may have 19 digits
     ends = np.searchsorted(numbers, numbers + np.minimum(edges[:, None], room), side="right")
     sums = np.concatenate([[0.0], np.cumsum(deviations)])[ends]
@@ -81,7 +81,7 @@ def _edges(first: int, last: int, spacing: int) -> NDArray:
 
 
 def _fills_bins(numbers: NDArray, spacing: int, reach: int) -> bool:
-    """Separations up to `reach` are common in every bin."""
+    """Return True if separations up to `reach` are common in every bin."""
     last, zeros = max(1, -(-reach // spacing)), np.zeros(len(numbers))
     for first in range(1, last + 1, _CHUNK):
         chunk = _edges(first, min(first + _CHUNK - 1, last), spacing)
@@ -91,7 +91,8 @@ def _fills_bins(numbers: NDArray, spacing: int, reach: int) -> bool:
 
 
 def typical_spacing(numbers: NDArray) -> int:
-    """The step of regular numbers; else the smallest common step whose multiples are common separations.
+    """Return the step of regular numbers; else the smallest common step whose multiples
+    are common separations.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def _one_behind_the_other(parts: list[NDArray]) -> NDArray:
 
 
 class _Bins:
-    """Sums over bins, as many as have been asked for."""
+    """These are sums over bins, as many as have been asked for."""
 
     def __init__(self, deviations: NDArray, parts: list[NDArray], spacing: int) -> None:
         self.deviations, self.spacing = deviations, spacing
@@ -142,7 +143,7 @@ class _Bins:
             first = len(self.pairs)
             last = min(first + _CHUNK - 1, self.last)
             products, pairs = _pairs(self.numbers, self.deviations, _edges(first, last, self.spacing))
-            # ends of the chain have fewer neighbours, whatever is missing
+            # The ends of the chain have fewer neighbours, whatever is missing.
             separations = np.arange(first, last + 1)[:, None]
             inside = 1 - np.minimum(separations, self.lengths).sum(axis=1) / self.lengths.sum()
             self.products = np.concatenate([self.products, products / inside])
@@ -150,17 +151,17 @@ class _Bins:
 
     @property
     def is_common(self) -> NDArray:
-        """Bins with enough pairs; the separation 0 is one."""
+        """Return which bins have enough pairs; the separation 0 is one."""
         found = self.pairs * _COMMON >= self.count
         found[0] = True
         return found
 
     def corrected_products(self) -> NDArray:
-        """With what every product lacks beyond the variance of the mean."""
+        """Return the products with what each of them lacks beyond the variance of the mean."""
         return self.products + self.missing * self.gamma * self.pairs
 
     def rho(self) -> NDArray:
-        """Between bins with pairs a straight line."""
+        """Return rho; between bins with pairs it is a straight line."""
         known = np.flatnonzero(self.is_common)
         values = self.corrected_products()[known] / np.maximum(self.pairs[known], 1) / self.gamma
         values[0] = 1.0
@@ -168,7 +169,7 @@ class _Bins:
 
 
 def _running_tau(rho: NDArray) -> NDArray:
-    """tau_int for every end of the sum, not below 1/2."""
+    """Return tau_int for every end of the sum, not below 1/2."""
     tau = 0.5 + np.cumsum(np.concatenate([[0.0], rho[1:]]))
     return np.where(tau <= 0.5, 0.5 + np.finfo(float).eps, tau)
 
@@ -196,11 +197,11 @@ def _window(bins: _Bins, S: float) -> int:
 
 
 def _unevenness(parts: list[NDArray], reach: int, spacing: int) -> float:
-    """Products of pairs lack this on the average, in units of the variance v of the mean: 1 for even numbers.
+    """Return what products of pairs lack on the average, in units of the variance v of the mean.
 
-    The deviation at i is correlated with the mean by c_i = v d_i, where d_i is the density of measurements up
-    to `reach` away from i, in units of its mean. A product lacks c_i + c_j - v, and i is in d_i times as many
-    pairs: v (2 <d^2> - 1) on the average.
+    It is 1 for even numbers. The deviation at i is correlated with the mean by c_i = v d_i, where d_i is the
+    density of measurements up to `reach` away from i, in units of its mean. A product lacks c_i + c_j - v,
+    and i is in d_i times as many pairs: v (2 <d^2> - 1) on the average.
     """
     densities = []
     for own in parts:
@@ -225,7 +226,7 @@ def _rho_error(rho: NDArray, window: int, pairs: float) -> NDArray:
 
 
 def separation_sums(deviations: NDArray, numbers: NDArray, S: float = 2.0) -> SeparationSums:
-    """Error of the mean and autocorrelation time from real separations.
+    """Return the error of the mean and the autocorrelation time from real separations.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ def separation_sums(deviations: NDArray, numbers: NDArray, S: float = 2.0) -> Se
         W = _window(bins, S)
         bins.extend(3 * W + 2)
         neighbours = float(bins.pairs[1 : W + 1].sum()) / N
-        # an error is at least that of independent measurements, as tau_int is at least 1/2
+        # An error is at least that of independent measurements, as tau_int is at least 1/2.
         raw = max(1.0, 1 + 2 * float(bins.corrected_products()[: W + 1].sum()) / (N * bins.gamma))
         mean_removed = (1 + 2 * (neighbours + bins.pairs[0] / N)) / N
         factor = raw * (1 + mean_removed)

@@ -1,7 +1,7 @@
-"""Mean, covariance and weight matrix of the data of one fit.
+"""The data of one fit have a mean, a covariance and a weight matrix.
 
-The covariance C of the means is always the unbiased sample covariance. What may differ from C is the matrix
-whose inverse W weights the residuals, because an inverse of a badly determined C is worse than none:
+The covariance C of the means is always the unbiased sample covariance. Only the matrix whose inverse W
+weights the residuals may differ from C, because an inverse of a badly determined C is worse than none:
 
 - `correlated`: W = C^-1;
 - `shrinkage`: the correlation matrix is replaced by (1 - lambda) R + lambda 1, lambda from the data
@@ -26,7 +26,7 @@ from ..records.errors import TooFewConfigurations
 
 @dataclass(frozen=True)
 class Weights:
-    """Means of d data and the two matrices of a fit.
+    """These are the means of d data and the two matrices of a fit.
 
     Attributes
     ----------
@@ -58,23 +58,26 @@ class Weights:
 
 
 def samples_needed(data: int) -> int:
-    """Independent samples that a correlated fit to `data` numbers needs here.
+    """Return the number of independent samples that a correlated fit to `data` numbers needs here.
 
     The inverse of a sample covariance carries a relative error of about data / samples; at four times as many
     samples as data the correction factors of `window_fit` are below 1.4 and have been checked with
-    pseudo-experiments. Fewer samples: another weight matrix.
+    pseudo-experiments. Fewer samples get another weight matrix.
     """
     return max(4 * data, 12)
 
 
 def covariance_of_mean(samples: NDArray) -> NDArray:
-    """Unbiased covariance of the mean of `samples`, shape [sample, data]; gvar divides by n, not n - 1."""
+    """Return the unbiased covariance of the mean of `samples`, shape [sample, data].
+
+    gvar divides by n, not n - 1.
+    """
     n = len(samples)
     return gv.evalcov(gv.dataset.avg_data(samples)) * (n / (n - 1))
 
 
 def shrinkage_intensity(samples: NDArray) -> float:
-    """lambda = sum_{i != j} Var(r_ij) / sum_{i != j} r_ij^2, from 0 to 1 (Schaefer and Strimmer, table 2)."""
+    """Return sum_{i != j} Var(r_ij) / sum_{i != j} r_ij^2, from 0 to 1 (Schaefer and Strimmer, table 2)."""
     n = len(samples)
     standard = (samples - samples.mean(axis=0)) / samples.std(axis=0, ddof=1)
     products = standard[:, :, None] * standard[:, None, :]
@@ -86,7 +89,7 @@ def shrinkage_intensity(samples: NDArray) -> float:
 
 
 def make_weights(samples: NDArray, kind: str, *, inflation: float = 1.0, seed: int = 1) -> Weights:
-    """Return weights of the data `samples`, shape [sample, data].
+    """Return the weights of the data `samples`, shape [sample, data].
 
     Parameters
     ----------

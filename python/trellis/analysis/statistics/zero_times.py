@@ -1,4 +1,4 @@
-"""Times at which a correlator is exactly 0: numbers that were not written, which a fit takes for data."""
+"""A correlator is exactly 0 at times whose numbers were not written; a fit takes these for data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def missing_times(samples: NDArray, *, to_the_end: bool = False) -> list[int]:
-    """Times t >= 1 that are 0 on all configurations, though a later time is not.
+    """Return the times t >= 1 that are 0 on all configurations, though a later time is not.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def of_zeros(times: list[int], count: int) -> str:
 
 
 def partly_zero(samples: NDArray) -> str | None:
-    """Times t >= 1 that are exactly 0 on some configurations, in words; None without any."""
+    """Return in words the times t >= 1 that are exactly 0 on some configurations; None without any."""
     zero = (samples == 0)[:, 1:]
     some = zero.any(axis=0) & ~zero.all(axis=0)
     if not some.any():

@@ -1,1 +1,1 @@
-"""The analysis of the stream that trellis generate writes."""
+"""This package analyses the stream that `trellis generate` writes."""

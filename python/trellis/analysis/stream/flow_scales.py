@@ -1,4 +1,4 @@
-"""t0 and w0 of an ensemble with errors, from the files of `trellis measure`."""
+"""An ensemble gets t0 and w0 with errors from the files of `trellis measure`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Scale = Callable[[NDArray, NDArray, float], float]
 
 
 def _gradient(function: Callable[[NDArray], np.float64], at: NDArray) -> list[float]:
-    """Central differences with steps of 1e-5 of each value."""
+    """Return central differences with steps of 1e-5 of each value."""
     gradient = []
     for i, value in enumerate(at):
         step = np.zeros_like(at)
@@ -33,9 +33,9 @@ def _gradient(function: Callable[[NDArray], np.float64], at: NDArray) -> list[fl
 class FlowScales:
     """These are t0 / a^2, sqrt(8 t0) / a and w0 / a with errors (Gamma method), and their configurations.
 
-    `dvalue` of each is its error, right for irregular configuration numbers too. What is derived from them
-    has to go through :func:`trellis.analysis.autocorrelation.gamma_method`: the method of pyerrors takes
-    every separation for one that all configurations have.
+    `dvalue` of each is its error, which is right for irregular configuration numbers too. Quantities that are
+    derived from them have to go through :func:`trellis.analysis.autocorrelation.gamma_method`: the method of
+    pyerrors assumes that all configurations have every separation.
     """
 
     t0: pe.Obs
@@ -47,7 +47,7 @@ class FlowScales:
 def ensemble_scales(
     files: Sequence[str | Path], *, target: float = 0.3, name: str = "ensemble"
 ) -> FlowScales:
-    """t0 and w0 of the files that `trellis measure` wrote for a run with a table [flow].
+    """Return t0 and w0 of the files that `trellis measure` wrote for a run with a table [flow].
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def scales_of(
     target: float = 0.3,
     name: str = "ensemble",
 ) -> dict[str, pe.Obs | None]:
-    """t0 / a^2 and w0 / a from E(t) of an ensemble; None where the mean does not reach the target.
+    """Return t0 / a^2 and w0 / a from E(t) of an ensemble; None where the mean does not reach the target.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _FEWEST = 5
 
 
 def stream_result(measurements: Measurements, notes: list[str], warns: list[str]) -> StreamResult | None:
-    """Everything beyond the single series, or None if the stream has nothing of it."""
+    """Return everything beyond the single series, or None if the stream has nothing of it."""
     arrays = _that_move(measurements.arrays, notes)
     flow = _flow(arrays, measurements.lattice, notes)
     loops = _loops(arrays.get("wilson_loops"), notes)
@@ -87,7 +87,7 @@ def _add_charge(
     numbers: NDArray,
     energy: ArraySeries,
 ) -> None:
-    """<Q^2> and <Q^2> / V at t0, or at the end of the flow where t0 is not reached."""
+    """Add <Q^2> and <Q^2> / V at t0, or at the end of the flow where t0 is not reached."""
     charge = arrays.get("flow_charge_improved")
     if charge is None or lattice is None or not np.array_equal(charge.trajectories, numbers):
         return
@@ -133,7 +133,7 @@ def _loops(found: ArraySeries | None, notes: list[str]) -> LoopResult | None:
 
 
 def _warn_of_images(found: ArraySeries, lattice: tuple, warns: list[str]) -> None:
-    """Loops along more than half of a periodic lattice are shorter the other way round."""
+    """Warn of loops along more than half of a periodic lattice: they are shorter the other way round."""
     _, R, T = found.values.shape
     halves = min(lattice[:3]) // 2, lattice[3] // 2
     names = [f"{name} > {half}" for name, end, half in zip("RT", (R, T), halves, strict=True) if end > half]
@@ -147,8 +147,8 @@ def _warn_of_images(found: ArraySeries, lattice: tuple, warns: list[str]) -> Non
 def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
     """Return quark-number and disconnected chiral susceptibilities per flavour (doc/operators/staggered.md).
 
-    chi_2 = <connected> + (V_3 T^3) (<n^2> - <n>^2), real part; chi_disc = V (<c^2> - <c>^2), squares of
-    traces from pairs of different noise vectors.
+    chi_2 = <connected> + (V_3 T^3) (<n^2> - <n>^2), of which the real part is taken; chi_disc = V (<c^2> -
+    <c>^2). Squares of traces come from pairs of different noise vectors.
     """
     if measurements.lattice is None:
         return {}
@@ -170,21 +170,21 @@ def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
         if density is None or any(p not in series_of for p in parts):
             continue
         every = [density, *(series_of[p] for p in parts)]
-        # [measure.fermions] may have got its susceptibility when the run went on
+        # The table [measure.fermions] may have got its susceptibility when the run went on.
         numbers = reduce(np.intersect1d, (s.trajectories for s in every))
         if len(numbers) < _FEWEST:
             continue
         n, connected, disconnected = (s.values[np.isin(s.trajectories, numbers)] for s in every)
         whole = connected + disconnected
         re, im = observable_of(n.real, numbers), observable_of(n.imag, numbers)
-        # n carries 1 / (V_3 T^3): n^2 (V_3 T^3) has the weight of the disconnected part
+        # n carries 1 / (V_3 T^3), so n^2 (V_3 T^3) has the weight of the disconnected part.
         total = observable_of(whole.real, numbers) - cells * (re**2 - im**2)
         found[f"quark_number_susceptibility.{name}"] = _record(total)
     return found
 
 
 def _check_dynamics(measurements: Measurements, warns: list[str]) -> None:
-    """<exp(-dH)> = 1 for a correct and thermalised chain."""
+    """Check <exp(-dH)> = 1, which holds for a correct and thermalised chain."""
     accepted = measurements.observables.get("accepted")
     if accepted is not None and len(accepted.values) >= 5 and not np.any(accepted.values):
         warns.append(
