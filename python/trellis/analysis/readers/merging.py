@@ -38,7 +38,8 @@ _IDENTITY = (
 )
 #: These values hold for a file which does not name them; its csw_temporal is its csw.
 _ABSENT = {"twisted_mass": 0.0, "nu": 1.0, "xi0": 1.0}
-#: These tables of the run file (root attribute physics) decide what is measured; _physics adds some keys of [source].
+#: These tables of the run file (root attribute physics) decide what is measured; _physics adds some keys of
+#: [source].
 _TABLES = ("fermion", "sink", "smearing")
 _SOURCE_KEYS = ("type", "width", "steps", "links", "momentum")
 
