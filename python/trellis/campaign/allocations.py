@@ -1,4 +1,4 @@
-"""Allocations of a campaign: batch jobs that are renewed until the campaign is done.
+"""The allocations of a campaign are batch jobs that are renewed until the campaign is done.
 
 Each batch job first submits its successor, which waits for its end; when the campaign is over it cancels the
 successor. So nothing has to live outside the allocations, and a job that is killed, by its end or with its
@@ -57,7 +57,7 @@ fi
 exit $status
 """
 
-#: Where a batch shell has no `module`, these files define it (Lmod, Environment Modules).
+#: These files define `module` where a batch shell has none (Lmod, Environment Modules).
 _MODULES = """\
 if ! type module > /dev/null 2>&1; then
   for init in "$LMOD_PKG/init/bash" "$MODULESHOME/init/bash" /etc/profile.d/{{lmod,modules}}.sh; do
@@ -67,7 +67,7 @@ fi
 module load {modules} || {{ echo "no campaign: these modules could not be loaded: "{modules} >&2; exit 1; }}
 """
 
-#: PBS and LSF end a job without notice: the manager is told to be ready so much earlier.
+#: PBS and LSF end a job without notice: the manager is told to be ready this much earlier.
 _MARGIN_SECONDS = 30
 
 
@@ -151,7 +151,7 @@ def submit(
     options: list[str] | None = None,
     nodes: int | None = None,
 ) -> str:
-    """Submit the first of at most so many allocations, one after the other; its job identifier.
+    """Submit the first of at most so many allocations, one after the other, and return its job identifier.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One attempt: what is launched, and what its end means."""
+"""An attempt of a task is launched here, and its end gets a meaning."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TOO_LONG = {
 
 @dataclass(slots=True)
 class Attempt:
-    """A task that runs.
+    """This is a task that runs.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def safe_name(task: str) -> str:
 
 
 def outputs_of(task: Task, number: int, alternative: int, state: Path) -> list[tuple[Output, str, bool]]:
-    """Outputs with the paths that this attempt writes.
+    """Return the outputs with the paths that this attempt writes.
 
     A task without outputs has one: an empty file that the shell around it makes when its status is 0.
     """
@@ -90,7 +90,7 @@ def outputs_of(task: Task, number: int, alternative: int, state: Path) -> list[t
 def prepare(
     attempt: Attempt, campaign: Campaign, machine: Machine, *, keeps_whole: bool
 ) -> tuple[Launch, list[str]]:
-    """Make folders, set old files aside, fill in the command.
+    """Make folders, set old files aside and fill in the command.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def prepare(
         if keeps_whole and output.is_atomic and not is_renamed:
             if problem_of(root / output.path, output)[0] is None:
                 continue
-        # Earlier attempts that were killed with their managers left what they had written.
+        # Earlier attempts that were killed with their managers left the files that they had written.
         earlier = (root / temporary_name(output, n) for n in range(attempt.number) if is_renamed)
         for path in {root / output.path, root / written, *earlier}:
             moved = set_aside(path)
@@ -215,7 +215,7 @@ def publish(attempt: Attempt, root: Path) -> None:
 
 
 def classify(attempt: Attempt, ended: Ended, problem: str) -> tuple[Failure, str]:
-    """Return the class and reason of a failure. `problem` is what is wrong with the outputs."""
+    """Return the class and reason of a failure. `problem` says what is wrong with the outputs."""
     if attempt.killed_for == "hang" and not attempt.is_alive:
         return Failure.LAUNCHER, "hangs: nothing was written up to the hang limit, as if it had never begun"
     if attempt.killed_for in _TOO_LONG:
@@ -231,15 +231,15 @@ def classify(attempt: Attempt, ended: Ended, problem: str) -> tuple[Failure, str
 
 
 def told_failure(content: Mapping[str, Any]) -> str:
-    """The reason of a failure for people, from its file: with the log, where more is to be read."""
+    """Return the reason of a failure for people, from its file; it names the log where more is to be read."""
     log = content.get("log")
     return f"{content['reason']}; log: {log}" if log else str(content["reason"])
 
 
 def log_of(attempt: Attempt) -> str | None:
-    """The file in which the reason of a failure is to be read; None: there is none.
+    """Return the file in which the reason of a failure is to be read; None: there is none.
 
-    What the launcher itself said (srun, flux, hq) lies beside the log of the program.
+    Messages of the launcher itself (srun, flux, hq) lie beside the log of the program.
     """
     log = attempt.log
     own = [log.with_name(log.name + suffix) for suffix in (".srun", ".client")]
@@ -261,7 +261,7 @@ def log_tail(path: Path, count: int = 4096) -> bytes:
 
 
 def grown_size(attempt: Attempt, root: Path) -> int:
-    """Bytes of log and outputs: what a hanging task does not add to."""
+    """Return the number of bytes of log and outputs; a hanging task adds none."""
     total = 0
     for path in (attempt.log, *(root / written for _, written, _ in attempt.outputs)):
         try:

@@ -1,4 +1,4 @@
-"""The words of a site: of its batch jobs, and of what stands around the programs in them."""
+"""A site has words for its batch jobs, and for what stands around the programs in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The words of the table `[batch]` of a machine file.
+    """These are the words of the table `[batch]` of a machine file.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Batch:
     options: tuple[str, ...] = ()
 
     def inside_container(self, command: Sequence[str]) -> tuple[str, ...]:
-        """The command of a task with the container's words before it, if there is one."""
+        """Return the command of a task with the container's words before it, if there is one."""
         if not self.container:
             return tuple(command)
         is_stage = command[0] == sys.executable  # which is an interpreter outside the container

@@ -1,4 +1,4 @@
-"""Slurm, PBS and LSF as a campaign needs them: the head of a batch script, and the commands for jobs.
+"""Slurm, PBS and LSF offer a campaign the head of a batch script, and the commands for jobs.
 
 The words are those of Slurm 22.05, of PBS Professional and OpenPBS (qsub(1B), qselect(1B)) and of IBM
 Spectrum LSF 10.1 (bsub(1), bjobs(1)). Slurm was run; PBS and LSF are tested against programs that stand in
@@ -24,7 +24,7 @@ from .model import Machine
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A batch job that is asked for.
+    """This is a batch job that is asked for.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Job:
 
 
 class BatchSystem(abc.ABC):
-    """The commands of one batch system.
+    """A batch system has these commands.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class BatchSystem(abc.ABC):
     _option = ""
 
     def head(self, job: Job) -> list[str]:
-        """The lines of a batch script that ask for the job.
+        """Return the lines of a batch script that ask for the job.
 
         Raises
         ------
@@ -97,19 +97,20 @@ class BatchSystem(abc.ABC):
 
     @abc.abstractmethod
     def _head(self, job: Job) -> list[str]:
-        """Likewise; the options have been looked at."""
+        """Return the same lines; the options have been looked at."""
 
     @abc.abstractmethod
     def submission(self, name: str, script: str, *, after: str = "") -> list[str]:
-        """The command that submits a script under a name, to begin when the job `after` has ended."""
+        """Return the command that submits a script under a name, to begin when the job `after` has ended."""
 
     @abc.abstractmethod
     def job_in(self, answer: str) -> str | None:
-        """The identifier in the answer of the submission; None: there is none."""
+        """Return the identifier in the answer of the submission; None: there is none."""
 
     @abc.abstractmethod
     def jobs_named(self, name: str) -> list[str]:
-        """Identifiers of this user's jobs of that name that the system remembers, the first first.
+        """Return the identifiers of this user's jobs of that name that the system
+        remembers, the first one first.
 
         Raises
         ------
@@ -129,7 +130,7 @@ class BatchSystem(abc.ABC):
 
 
 class Slurm(BatchSystem):
-    """Slurm."""
+    """This is Slurm."""
 
     programs = ("sbatch", "squeue", "scancel")
     job = "$SLURM_JOB_ID"
@@ -175,7 +176,7 @@ class Slurm(BatchSystem):
 
 
 class Pbs(BatchSystem):
-    """PBS Professional and OpenPBS."""
+    """This is PBS Professional or OpenPBS."""
 
     programs = ("qsub", "qselect", "qdel")
     job = "$PBS_JOBID"
@@ -213,7 +214,7 @@ class Pbs(BatchSystem):
 
 
 class Lsf(BatchSystem):
-    """IBM Spectrum LSF."""
+    """This is IBM Spectrum LSF."""
 
     programs = ("bsub", "bjobs", "bkill")
     job = "$LSB_JOBID"
@@ -234,7 +235,9 @@ class Lsf(BatchSystem):
         return [f"#BSUB {word}" for word in (*words, *job.options)]
 
     def submission(self, name: str, script: str, *, after: str = "") -> list[str]:
-        """The lines `#BSUB` count only where bsub reads the script from its standard input."""
+        """Return the command; bsub obeys the lines `#BSUB` only if it reads the script
+        from its standard input.
+        """
         words = ["bsub", "-J", name, *(["-w", f"ended({after})"] if after else [])]
         return ["sh", "-c", 'script=$1; shift; exec "$@" < "$script"', "bsub", script, *words]
 
@@ -251,7 +254,7 @@ class Lsf(BatchSystem):
             raise
 
 
-#: The systems by the word `system` of [batch].
+#: These are the systems by the word `system` of [batch].
 SYSTEMS: dict[str, BatchSystem] = {"slurm": Slurm(), "pbs": Pbs(), "lsf": Lsf()}
 
 

@@ -6,10 +6,10 @@ another name and renamed. Attempt g+1 may be claimed when attempt g has ended or
 that taking over a claim of a dead manager is again the creation of one file. `<task>.<g>.retry` makes
 earlier failures not count.
 
-A manager shows that it is alive in `managers/<id>.json`, where it counts up. On its own host (the same name,
-boot and space of process numbers: virtual nodes and containers share names) it is dead
-when its process is; elsewhere, when the count has stood still for a lease by the observer's own monotonic
-clock: no two clocks are ever compared.
+A manager shows that it is alive in `managers/<id>.json`, where it counts up. On its own host (the same
+name, boot and space of process numbers: virtual nodes and containers share names) it is dead when its
+process is; elsewhere, when the count has stood still for a lease by the observer's own monotonic clock: no
+two clocks are ever compared.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..ground.crash_safe_files import write_json
 from ..ground.errors import FileError
 
 ENDS = ("done", "failed", "released")
-#: What the files of each kind have at least.
+#: The files of each kind have at least these keys.
 _CONTENT: Mapping[str, Mapping[str, type]] = {
     "done": {"outputs": dict},
     "failed": {"failure": str, "reason": str, "nodes": list},
@@ -41,7 +41,7 @@ _CONTENT: Mapping[str, Mapping[str, type]] = {
 
 @dataclass(slots=True)
 class History:
-    """The history of a task, as the files tell it.
+    """This is the history of a task, as the files tell it.
 
     Attributes
     ----------
@@ -64,7 +64,9 @@ class History:
 
 
 def process_start(pid: int) -> str | None:
-    """Start time of a process in clock ticks (its number may be used again); None: no such process."""
+    """Return the start time of a process in clock ticks (its number may be used again);
+    None: no such process.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -78,7 +80,9 @@ def boot_id() -> str:
 
 
 def process_space() -> str:
-    """In which process numbers mean the same: containers on one host may each have their own."""
+    """Return the space in which process numbers mean the same: containers on one host
+    may each have their own.
+    """
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -95,7 +99,7 @@ def _is_of_this_host(manager: Mapping[str, Any]) -> bool:
 
 
 def _entries(shard: Path) -> Iterator[tuple[str, int, str, str]]:
-    """Name of the task's files, attempt, kind and path of what one folder of claims has."""
+    """Yield the name of the task's files, attempt, kind and path of all that one folder of claims has."""
     try:
         entries = list(os.scandir(shard))
     except (FileNotFoundError, NotADirectoryError):
@@ -110,7 +114,7 @@ def _entries(shard: Path) -> Iterator[tuple[str, int, str, str]]:
 class Claims:
     """These are the claims of a campaign, seen by one manager (or by a reader, who claims nothing)."""
 
-    #: Managers of this process that have ended: a full disk may have kept them from writing it.
+    #: These managers of this process have ended: a full disk may have kept them from writing it.
     ended_here: ClassVar[set[str]] = set()
 
     def __init__(self, state: Path, *, lease_seconds: float = 60.0) -> None:
@@ -123,7 +127,7 @@ class Claims:
         self._count = 0
         self._seen: dict[str, tuple[int, float]] = {}  # manager -> count, when it was first seen
         self._dead: set[str] = set()
-        #: Managers that died on this host without having ended, as far as they were looked at.
+        #: These managers died on this host without having ended, as far as they were looked at.
         self.killed: set[str] = set()
 
     # Managers
@@ -178,14 +182,15 @@ class Claims:
         return {"count": -1, "ended": False}  # cannot be read: dead after a lease
 
     def known_managers(self) -> dict[str, bool]:
-        """All managers that ever ran, and whether they may be at work."""
+        """Return all managers that ever ran, and whether they may be at work."""
         names = {p.name.removesuffix(".partial").removesuffix(".json") for p in self.managers.glob("*.json*")}
         return {name: self.is_alive(name) for name in sorted(names)}
 
     def remove_unfinished(self) -> None:
-        """Files that managers were just writing when they were killed.
+        """Remove the files that managers were just writing when they were killed.
 
-        Of those that are dead for certain: one elsewhere may have been held up, and want its file yet.
+        Only managers that are dead for certain count: one elsewhere may have been held up,
+        and want its file yet.
         """
         known = {path.stem for path in self.managers.glob("*.json")}
         gone = {
@@ -224,7 +229,7 @@ class Claims:
             partial.write_text(json.dumps({"manager": self.id, **content}))
             os.link(partial, path)
         except FileExistsError:
-            # NFS may have made the link and lost the answer: then the second try finds our own.
+            # NFS may have made the link and lost the answer: the second try then finds our own.
             return os.stat(partial).st_nlink == 2
         except OSError as error:
             raise FileError(
@@ -248,7 +253,7 @@ class Claims:
         os.replace(partial, path)
 
     def allow_retry(self, task: str, attempt: int) -> None:
-        """Failures of this and earlier attempts count no more."""
+        """Make failures of this and earlier attempts count no more."""
         self.end(task, attempt, "retry", {})
 
     def history(self, task: str) -> History:
@@ -271,7 +276,7 @@ class Claims:
         return found
 
     def attempts(self) -> Iterator[tuple[str, int]]:
-        """Task and number of all attempts that were ever claimed."""
+        """Yield task and number of all attempts that were ever claimed."""
         shards = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         for shard in shards:
             for task, files in self._files(shard).items():
@@ -286,7 +291,7 @@ class Claims:
             return {}
 
     def end_of(self, task: str, attempt: int) -> tuple[str, dict[str, Any]]:
-        """One of ENDS and its content; "" while nothing was said."""
+        """Return one of ENDS and its content; "" while nothing was said."""
         for kind in ENDS:  # by name: a listing may be older than the last rename
             with contextlib.suppress(FileNotFoundError, FileError):  # cut: as if it had not been written
                 return kind, self._read(task, attempt, kind)
@@ -308,7 +313,7 @@ class Claims:
         return history
 
     def _files(self, shard: Path) -> dict[str, dict[str, list[int]]]:
-        """task -> kind -> attempts, of one folder."""
+        """Return task -> kind -> attempts, of one folder."""
         found: dict[str, dict[str, list[int]]] = {}
         for name, number, kind, path in _entries(shard):
             task = self._task_of(name, path)
@@ -317,7 +322,7 @@ class Claims:
         return found
 
     def _task_of(self, name: str, path: str) -> str | None:
-        """None: its name is in a claim that cannot be read."""
+        """Return the task that a file belongs to; None: its name is in a claim that cannot be read."""
         if not name.startswith("%%"):
             return unquote(name)
         folder, number = Path(path).parent, Path(path).name.split(".")[-2]

@@ -15,7 +15,7 @@ def link_files(
 ) -> None:
     """Add to `after` of each task the makers of the files that it `needs`.
 
-    Without that, a file left by an older run, or one that is being written, would count as there.
+    Without that, a file that an older run left, or one that is being written, would count as there.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""This module has drawings of the campaign report: SVG texts with nothing outside themselves."""
+"""This module has drawings of the campaign report: SVG texts that refer to nothing outside themselves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CAUSE_COLOURS = dict(
         strict=True,
     )
 )
-#: Up to so many rectangles every attempt is drawn; above, the busy fraction of each node in time.
+#: Every attempt is drawn up to this many rectangles; above, the busy fraction of each node in time is drawn.
 MOST_RECTANGLES = 20000
 MOST_ROWS = 600
 MOST_TASKS_DRAWN = 400
@@ -74,7 +74,9 @@ def gantt(history: History) -> str:
 
 
 def _binned(history: History) -> str:
-    """Busy fraction of each node's GPUs (cores where it has none), in 200 bins; at most MOST_ROWS nodes."""
+    """Draw the busy fraction of each node's GPUs (cores where it has none), in 200 bins;
+    at most MOST_ROWS nodes.
+    """
     bins = 200
     names = list(history.nodes)[:MOST_ROWS]
     busy = {name: [0.0] * bins for name in names}
@@ -107,7 +109,7 @@ def _binned(history: History) -> str:
 
 
 def idle_bar(causes: Mapping[str, float]) -> str:
-    """Return one bar: what the time of GPUs (or cores) went to."""
+    """Return one bar, which shows what the time of GPUs (or cores) went to."""
     total = sum(causes.values())
     if total <= 0:
         return ""
@@ -124,7 +126,7 @@ def idle_bar(causes: Mapping[str, float]) -> str:
 
 
 def throughput(history: History) -> str:
-    """Tasks done against time: a line per group, and one for all tasks that are a group of their own."""
+    """Draw tasks done against time: a line per group, and one for all tasks that are a group of their own."""
     single = "tasks of no group"
     colours = {**group_colours(history), single: "#5b6470"}
     sizes = Counter(a.group for a in history.attempts if a.outcome == "done")
@@ -149,7 +151,7 @@ def throughput(history: History) -> str:
 
 
 def estimates(history: History) -> str:
-    """Measured against estimated durations, logarithmic, with the line on which both agree."""
+    """Draw measured against estimated durations, logarithmic, with the line on which both agree."""
     done = [a for a in history.attempts if a.outcome == "done" and a.end > a.start]
     points = [(a, a.estimate, a.end - a.start) for a in done if a.estimate]
     if not points:
@@ -255,7 +257,7 @@ def _groups(
 
 
 def _depths(after: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """Longest chain before each; groups may depend on each other in a circle, which is then cut."""
+    """Return the longest chain before each; a circle of groups that depend on each other is cut."""
     depth: dict[str, int] = {}
     for start in after:
         stack = [(start, False)]
@@ -278,7 +280,7 @@ def _state_colour(attempt: AttemptRecord | None, is_done: bool) -> str:
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """First and length of each run of consecutive numbers."""
+    """Return first and length of each run of consecutive numbers."""
     runs: list[tuple[int, int]] = []
     for number in sorted(numbers):
         if runs and number == sum(runs[-1]):

@@ -14,7 +14,7 @@ from typing import Any
 
 
 class EventLines:
-    """The lines of one manager, in <state>/events/<manager>.jsonl.
+    """These are the lines of one manager, in <state>/events/<manager>.jsonl.
 
     Parameters
     ----------

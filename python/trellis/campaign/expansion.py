@@ -23,7 +23,8 @@ from .tables import BY_MODEL, AlternativeTable, Estimate, EstimateTable, OutputT
 from .times import parse_seconds
 
 _REQUEST = ("nodes", "ranks", "threads", "gpus_per_rank", "gpu_kind", "min_ranks_per_node", "whole_nodes")
-#: A name of 255 bytes is the longest one; the rest is for the endings of files that do not count.
+#: A name has at most this many bytes: 255 are possible, and the rest is for endings of
+#: files that do not count.
 MOST_NAME_BYTES = 200
 
 
@@ -302,7 +303,7 @@ def check_request(request: Request, where: str) -> None:
 
 
 def _filled(value: Any, parameters: Mapping[str, Any], text: Any) -> Any:
-    """Strings filled in; one that is a single {name} keeps the parameter's type."""
+    """Return the value with its strings filled in; one that is a single {name} keeps the parameter's type."""
     if isinstance(value, str):
         if value.startswith("{") and value.endswith("}") and value[1:-1] in parameters:
             return parameters[value[1:-1]]
@@ -320,7 +321,7 @@ def _filled(value: Any, parameters: Mapping[str, Any], text: Any) -> Any:
 
 
 def _words(command: list[str] | str | None, text: Any) -> tuple[str, ...]:
-    """A line is run by sh; a list as it is."""
+    """Return the words of a command; sh runs a line, a list stays as it is."""
     if command is None:
         return ()
     if isinstance(command, str):

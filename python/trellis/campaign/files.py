@@ -20,9 +20,10 @@ from .model import Campaign, Gpu, Machine, Node, StartUp, Task, require_estimate
 from .tables import CampaignFile, CampaignTable, MadeTasksFile
 from .times import parse_seconds
 
-#: The machine files that come with trellis, in an installed package; a source tree has them in machines/.
+#: The machine files that come with trellis lie here in an installed package; a source tree
+#: has them in machines/.
 MACHINES = Path(__file__).parent / "machine_files"
-#: Their folder with machines of papers, for the scaling model.
+#: This folder of them has machines of papers, for the scaling model.
 PUBLISHED = "published"
 
 
@@ -63,7 +64,7 @@ def make_campaign(words: Mapping[str, Any], folder: Path | str = ".") -> Campaig
 
 
 def make_machine(words: Mapping[str, Any]) -> Machine:
-    """A machine from dictionaries with the words of a machine file; see :func:`make_campaign`."""
+    """Return a machine from dictionaries with the words of a machine file; see :func:`make_campaign`."""
     return _machine(validate_run(words, MachineFile, "machine"), "machine")
 
 
@@ -93,7 +94,8 @@ def _campaign(table: CampaignTable, root: Path, state: Path, tasks: dict[str, Ta
 
 
 def load_made_tasks(path: Path, campaign: Campaign) -> dict[str, Task]:
-    """The tasks that a task wrote to its `makes` file; they may depend on all tasks of the campaign."""
+    """Return the tasks that a task wrote to its `makes` file; they may depend on all tasks of the campaign.
+    """
     file, _ = load_run_file(path, MadeTasksFile)
     made: dict[str, Task] = {}
     expand(file.task, file.variables, path.parent, into=made, known=campaign.tasks, where=str(path))
@@ -104,12 +106,12 @@ def load_made_tasks(path: Path, campaign: Campaign) -> dict[str, Task]:
 
 
 def machine_names() -> list[str]:
-    """Names of the machine files that come with trellis."""
+    """Return the names of the machine files that come with trellis."""
     return sorted(path.stem for path in _machine_folder().glob("*.toml"))
 
 
 def published_machine_names() -> list[str]:
-    """Names of the machine files that were made from published figures."""
+    """Return the names of the machine files that were made from published figures."""
     return sorted(path.stem for path in (_machine_folder() / PUBLISHED).glob("*.toml"))
 
 
@@ -119,7 +121,7 @@ def _machine_folder() -> Path:
 
 
 def load_machine(name: Path | str) -> Machine:
-    """A machine file, by path or by the name of one that comes with trellis.
+    """Return the machine of a machine file, by path or by the name of one that comes with trellis.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""{names} in the strings of a campaign file, value ranges, and formulas of parameters."""
+"""The strings of a campaign file have {names}, value ranges, and formulas of parameters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any, TypeGuard
 from ..ground.errors import BadArgument
 from ..ground.nearest_word import nearest
 
-#: Filled in when a task is launched, not when the file is expanded.
+#: These are filled in when a task is launched, not when the file is expanded.
 AT_LAUNCH = frozenset({"output", "ranks", "threads", "nodes", "gpus", "run_file", "attempt"})
-#: What runs a command that is a line.
+#: This runs a command that is a line.
 SHELL = ("/bin/sh", "-c")
-#: No parameter has more values, and no table more tasks.
+#: No parameter has more values, and no table has more tasks.
 MOST_VALUES = 10_000_000
 _MOST_DIGITS = 3  # of the width in a format such as {n:06d}
 _FIELD = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)(?:([+-])(\d+))?(?::([^{}]*))?\}")
@@ -137,7 +137,7 @@ def _quotes_at(line: str, end: int) -> str:
 
 
 def uses_outputs(words: Iterable[str], where: str = "command") -> set[int]:
-    """Indices of the outputs that a command names by {output} or {output:N}."""
+    """Return the indices of the outputs that a command names by {output} or {output:N}."""
     return {
         _output_index(m, where)
         for word in words
@@ -154,7 +154,9 @@ def _output_index(match: re.Match[str], where: str) -> int:
 
 
 def value_list(value: object, variables: Mapping[str, Any], where: str) -> list[Any]:
-    """The values of an expansion: a list, a range "1..10" or "0..90..10" (ends included), or a variable."""
+    """Return the values of an expansion: a list, a range "1..10" or "0..90..10" (ends
+    included), or a variable.
+    """
     if isinstance(value, str) and value in variables:
         value = variables[value]
     if isinstance(value, str) and (match := _RANGE.match(value)):

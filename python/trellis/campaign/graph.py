@@ -1,4 +1,4 @@
-"""The graph of tasks: cycles, and the length of the work behind each task."""
+"""The graph of tasks is checked for cycles here; each task gets the length of the work behind it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .model import Task
 
 
 def check_graph(tasks: Mapping[str, Task], where: str) -> None:
-    """Every dependency exists and there is no cycle.
+    """Check that every dependency exists and that there is no cycle.
 
     Raises
     ------
     BadArgument
-        With the nearest name, or the tasks of a cycle.
+        The message has the nearest name, or the tasks of a cycle.
     """
     for task in tasks.values():
         for name in task.after:
@@ -27,7 +27,7 @@ def check_graph(tasks: Mapping[str, Task], where: str) -> None:
 
 
 def topological_order(tasks: Mapping[str, Task]) -> list[str]:
-    """Names, each after those it depends on; tasks on or behind a cycle are left out."""
+    """Return the names, each after those it depends on; tasks on or behind a cycle are left out."""
     missing = {name: len(task.after) for name, task in tasks.items()}
     followers = followers_of(tasks)
     order = [name for name, count in missing.items() if count == 0]
@@ -61,7 +61,7 @@ def _cycle(tasks: Mapping[str, Task]) -> list[str]:
 def work_behind(
     tasks: Mapping[str, Task], estimate: Callable[[Task], float], order: Iterable[str] | None = None
 ) -> dict[str, float]:
-    """Seconds of the longest chain that begins with each task, itself included."""
+    """Return the seconds of the longest chain that begins with each task, itself included."""
     names = list(order) if order is not None else topological_order(tasks)
     behind = dict.fromkeys(names, 0.0)
     for name in reversed(names):

@@ -1,4 +1,4 @@
-"""The tables of machine files that the scaling model reads: devices, links, fabric and costs.
+"""The scaling model reads these tables of machine files: devices, links, fabric and costs.
 
 Launchers and planners do not look at them. Symbols of LogGP, which readers of network models know, stand
 behind the names: L is latency_us, o is overhead_us, G is 1 / gbs, and g is what limits the message rate.
@@ -15,7 +15,7 @@ from ..run_files.common import FourIntegers, Grid, Table
 _Microseconds = Annotated[float, Field(ge=0, le=1e9)]
 _GigabytesPerSecond = Annotated[float, Field(gt=0, le=1e7)]
 
-#: Storages of numbers, as benchmarks name them.
+#: Benchmarks give these names to storages of numbers.
 PRECISIONS = ("double", "float", "half", "fp16")
 
 
@@ -37,14 +37,14 @@ class ConstantTable(Table):
 
 
 class MemoryLevelTable(Table):
-    """[[device.memory]]: a level of the memory of a device, the nearest first."""
+    """A table [[device.memory]] is a level of the memory of a device; the nearest one comes first."""
 
     mib: float | None = Field(default=None, gt=0, description="Its size; default: larger than any field.")
     gbs: _GigabytesPerSecond = Field(description="Bytes that a kernel reads from it, GB/s.")
 
 
 class RateTable(Table):
-    """[[device.rates]]: the measured speed of a kernel on one device."""
+    """A table [[device.rates]] is the measured speed of a kernel on one device."""
 
     kernel: str = Field(description="Name of the kernel, as in costs.json or a benchmark.")
     precision: Literal["double", "float", "half", "fp16"] = Field(description="Storage of its fields.")
@@ -61,7 +61,7 @@ class RateTable(Table):
 
 
 class DeviceTable(Table):
-    """[[device]]: what a rank computes on."""
+    """A table [[device]] describes what a rank computes on."""
 
     name: str = Field(description="Its name.")
     kind: Literal["gpu", "cpu"] = Field(description="gpu: a rank for each; cpu: a rank for each, too.")
@@ -79,7 +79,7 @@ class DeviceTable(Table):
 
 
 class LinkTable(Table):
-    """[[link]]: a way between devices, or from a node to the network."""
+    """A table [[link]] is a way between devices, or from a node to the network."""
 
     name: str = Field(default="", description="Its name, where a machine has several of a kind.")
     between: Literal["device-device", "device-host", "node-nic"] = Field(
@@ -97,7 +97,7 @@ class LinkTable(Table):
 
 
 class FabricTable(Table):
-    """[fabric]: the network between nodes."""
+    """The table [fabric] describes the network between nodes."""
 
     topology: Literal["flat", "torus", "fat_tree", "dragonfly"] = Field(
         default="flat", description="flat: the cards limit, never the network between them."
@@ -129,7 +129,7 @@ class FabricTable(Table):
 
 
 class CostsTable(Table):
-    """[costs]: constants of the software on this machine."""
+    """The table [costs] has constants of the software on this machine."""
 
     measured: bool = Field(
         default=False, description="They come from a calibration; otherwise forecasts are nominal."

@@ -1,7 +1,7 @@
-"""Nodes under suspicion: a node is quarantined for failures that are the node's, never for a task's own.
+"""Nodes come under suspicion here: a node is quarantined for its own failures, never for those of a task.
 
-A failure is a node's when the launcher says so, when the machine's health command fails there, or when what
-failed on it alone worked elsewhere: two tasks, with no success on the node in between.
+A failure is a node's when the launcher says so, when the machine's health command fails there, or when two
+tasks that failed on it alone worked elsewhere, with no success on the node in between.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class NodeHealth:
-    """Evidence against nodes; quarantined ones are remembered in a folder that managers share."""
+    """This is evidence against nodes; quarantined ones are remembered in a folder that managers share."""
 
     def __init__(self, folder: Path, *, node_failures: int, manager: str = "reader") -> None:
         self.folder, self.node_failures, self.manager = folder, node_failures, manager
@@ -24,17 +24,17 @@ class NodeHealth:
             self.quarantined[path.stem] = _reason(path)
 
     def node_failed(self, node: str) -> bool:
-        """A failure that is the node's; whether it is to be quarantined now."""
+        """Note a failure that is the node's; return True if it is to be quarantined now."""
         self.counted[node] = self.counted.get(node, 0) + 1
         return self.counted[node] >= self.node_failures and node not in self.quarantined
 
     def task_failed(self, task: str, nodes: tuple[str, ...]) -> None:
-        """A failure that looks like the task's."""
+        """Note a failure that looks like the task's."""
         if len(nodes) == 1:
             self.suspects.setdefault(nodes[0], set()).add(task)
 
     def task_done(self, task: str, nodes: tuple[str, ...]) -> list[str]:
-        """A success; returns nodes against which the evidence is now enough."""
+        """Note a success; return the nodes against which the evidence is now enough."""
         for node in nodes:
             self.suspects.pop(node, None)
             self.cleared.pop(node, None)
@@ -48,7 +48,7 @@ class NodeHealth:
         return guilty
 
     def release(self, node: str) -> None:
-        """It may be used again."""
+        """Let the node be used again."""
         del self.quarantined[node]
         self.counted.pop(node, None)
         (self.folder / f"{node}.json").unlink(missing_ok=True)

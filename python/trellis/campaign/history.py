@@ -1,6 +1,7 @@
 """The history of a campaign comes from the records of all its managers and gives the report's figures.
 
-Records are committed four times a second. What a manager that was killed had not committed is in its claims.
+Records are committed four times a second. The claims of a manager that was killed have
+what it had not committed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .model import Task
 from .records import read_records, records_of
 from .unrecorded_attempts import end_lost, unrecorded
 
-#: Order in which the causes of idle GPUs are shown.
+#: The causes of idle GPUs are shown in this order.
 CAUSES = (
     "start-up",
     "dependencies",
@@ -34,8 +35,9 @@ CAUSES = (
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """This is one attempt, with times in seconds since the first record. `places`: (node, cores, GPUs,
-    share).
+    """This is one attempt, with times in seconds since the first record.
+
+    `places` has (node, cores, GPUs, share).
 
     `outcome` is that of the records, or ``lost``: it had not ended when its manager was killed.
     """
@@ -63,7 +65,9 @@ class AttemptRecord:
 
 @dataclass(slots=True)
 class NodeRecord:
-    """A node, and its stays in the campaign: seconds since the first record, in order, without overlaps.
+    """This is a node with its stays in the campaign.
+
+    A stay is given in seconds since the first record; stays are in order, without overlaps.
 
     `reason` says why it left before its manager ended; "" if it did not.
     """
@@ -75,7 +79,7 @@ class NodeRecord:
     reason: str = ""
 
     def add(self, begin: float, end: float) -> None:
-        """A stay; two managers may have used the node at once."""
+        """Add a stay; two managers may have used the node at once."""
         merged: list[tuple[float, float]] = []
         for first, last in sorted([*self.stays, (begin, max(begin, end))]):
             if merged and first <= merged[-1][1]:
@@ -87,7 +91,7 @@ class NodeRecord:
 
 @dataclass(slots=True)
 class History:
-    """Everything that the records of a campaign say.
+    """This is everything that the records of a campaign say.
 
     Attributes
     ----------
@@ -160,7 +164,7 @@ def read_history(state: Path) -> History:
 
 
 def _rows(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """All rows of one manager's records, by table; those without a time say nothing."""
+    """Return all rows of one manager's records, by table; rows without a time say nothing."""
     own = {}
     with read_records(path) as base:
         for table, key in (
@@ -215,7 +219,8 @@ def _attempt(history: History, row: Mapping[str, Any]) -> AttemptRecord:
 def idle_by_cause(
     history: History, tasks: Mapping[str, Task], *, of: Literal["gpus", "cpus"] = "gpus"
 ) -> dict[str, float]:
-    """GPU (or core) seconds by cause, with ``work`` for the work that counted; the sum is all there were.
+    """Return GPU (or core) seconds by cause, with ``work`` for the work that counted; the
+    sum is all there were.
 
     A GPU is idle for want of ready tasks (``dependencies``), or although a task that needs GPUs was ready
     (``ready but not started``: launching, or nothing fitted). Readiness follows from the graph and the times
@@ -280,7 +285,7 @@ def _cause(time: float, first: float, last: float, some_ready: bool) -> str:
 
 
 def _readiness(history: History, tasks: Mapping[str, Task]) -> Iterable[tuple[float, str, float]]:
-    """+1 when a task gets ready, -1 when an attempt of it starts; +1 when that attempt failed."""
+    """Yield +1 when a task gets ready, -1 when an attempt of it starts, and +1 when that attempt failed."""
     done = {a.task: a.end for a in history.attempts if a.outcome == "done"}
     by_task: dict[str, list[AttemptRecord]] = defaultdict(list)
     for a in history.attempts:
@@ -298,7 +303,10 @@ def _readiness(history: History, tasks: Mapping[str, Task]) -> Iterable[tuple[fl
 
 
 def gpu_idle_until_last(history: History) -> float | None:
-    """1 - GPU seconds that counted / (GPUs * time from the first start to the end of the last GPU task)."""
+    """Return the share of idle GPUs: 1 - GPU seconds that counted / (GPUs * time).
+
+    The time is that from the first start to the end of the last GPU task.
+    """
     gpu_attempts = [a for a in history.attempts if a.gpus and a.outcome == "done"]
     total = sum(node.gpus for node in history.nodes.values())
     if not gpu_attempts or not total:
@@ -345,7 +353,7 @@ def _quantile(ordered: list[float], fraction: float) -> float:
 
 
 def last_attempts(history: History) -> dict[str, AttemptRecord]:
-    """The one that was done, or else the latest, of each task."""
+    """Return of each task the attempt that was done, or else the latest one."""
     last: dict[str, AttemptRecord] = {}
     for a in history.attempts:
         if a.task not in last or last[a.task].outcome != "done":

@@ -12,7 +12,7 @@ from .outputs import checksum
 
 
 class Inputs:
-    """It keeps facts about inputs. A file is hashed once, and again when its size or time of change differ.
+    """This keeps facts about inputs. A file is hashed once, and again when its size or time of change differ.
 
     Parameters
     ----------
@@ -25,8 +25,11 @@ class Inputs:
         self._known: dict[str, tuple[tuple[int, int, int], dict[str, Any]]] = {}
 
     def of(self, task: Task, done: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """{path: facts} of the outputs of the tasks it waits for (as recorded when they were made), of its
-        `needs` and of its run file."""
+        """Return {path: facts} of what a task reads.
+
+        These are the outputs of the tasks it waits for (as recorded when they were made), its
+        `needs` and its run file.
+        """
         facts: dict[str, Any] = {}
         for name in task.after[:1000]:
             for path, stored in done.get(name, {}).items():
@@ -39,7 +42,7 @@ class Inputs:
         return facts
 
     def file(self, path: str) -> dict[str, Any]:
-        """Size and checksum of a file; what could not be read is said under `problem`."""
+        """Return size and checksum of a file; `problem` says what could not be read."""
         try:
             status = (self.root / path).stat()
             key = (status.st_size, status.st_mtime_ns, status.st_ino)

@@ -21,14 +21,14 @@ _RELEASED = {
 
 
 class Judge:
-    """Ends attempts of this manager."""
+    """A judge ends attempts of this manager."""
 
     def __init__(self, course: Course, past: Past) -> None:
         self.course, self.past = course, past
         self.settling: dict[str, tuple[float, Ended, float]] = {}  # task -> until when, end, duration
 
     def ended(self, attempt: Attempt, ended: Ended) -> None:
-        """The launcher says that it ended, or that it could not be launched."""
+        """Judge an attempt of which the launcher says that it ended, or that it could not be launched."""
         seconds = time.monotonic() - attempt.started
         if not self._judge(attempt, ended, seconds, is_final=self.course.machine.settle_seconds <= 0):
             until = time.monotonic() + self.course.machine.settle_seconds
@@ -36,7 +36,7 @@ class Judge:
             self.settling[attempt.task.name] = until, ended, seconds
 
     def look_at_settling(self) -> None:
-        """Attempts that ended well, but whose files are not seen yet."""
+        """Judge attempts that ended well, but whose files were not seen before."""
         now = time.monotonic()
         for name, (until, ended, seconds) in list(self.settling.items()):
             attempt = self.course.running[name]
@@ -45,7 +45,7 @@ class Judge:
                 del self.settling[name]
 
     def finish(self) -> None:
-        """The manager ends: verdicts on what is still unclear."""
+        """Judge what is still unclear, because the manager ends."""
         for name, (_, ended, seconds) in self.settling.items():
             self._judge(self.course.running[name], ended, seconds, is_final=True)
         self.settling.clear()
@@ -180,7 +180,7 @@ def is_sound(health: tuple[str, ...], node: str) -> bool:
 
 
 def _refresh(attempt: Attempt, course: Course) -> None:
-    """Reading a folder makes a network file system ask its server anew."""
+    """Read a folder, so that a network file system asks its server anew."""
     for _, written, _ in attempt.outputs:
         try:
             with os.scandir((course.root / written).parent) as entries:

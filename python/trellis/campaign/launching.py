@@ -51,7 +51,7 @@ def _claim_content(decision: Start, group: str) -> dict[str, object]:
         "task": decision.task,
         "places": _places(decision.placement),
         "alternative": decision.placement.alternative,
-        # For the report, if this manager is killed before it commits its records.
+        # The report needs these if this manager is killed before it commits its records.
         "group": group,
         "estimate": decision.estimate,
         "started": time.time(),
@@ -84,10 +84,12 @@ def _attempt(course: Course, decision: Start, number: int) -> Attempt:
 
 
 def hang_seconds(course: Course, task: Task, alternative: int) -> float | None:
-    """After so long an attempt without a `timeout` of its own is taken for hanging; None: never.
+    """Return the seconds after which an attempt without a `timeout` of its own counts
+    as hanging; None: never.
 
-    max(hang_least, hang_factor * estimate), by the larger of the file's estimate and the learned one. Without
-    an estimate in the file, and before any task of the group has ended, nothing is known: then never.
+    They are max(hang_least, hang_factor * estimate), by the larger of the file's estimate and the learned
+    one. Without an estimate in the file, and before any task of the group has ended, nothing is known, and no
+    attempt counts as hanging.
     """
     campaign = course.campaign
     way = task.alternatives[alternative]

@@ -12,7 +12,7 @@ from .tables import Duration
 
 
 class NodesTable(Table):
-    """[[nodes]]: alike nodes."""
+    """A table [[nodes]] describes nodes that are alike."""
 
     count: int = Field(default=1, ge=1, le=1_000_000, description="There are so many of these nodes.")
     names: list[str] = Field(
@@ -41,7 +41,7 @@ class NodesTable(Table):
 
 
 class AllocationTable(Table):
-    """[allocation]"""
+    """The table [allocation] describes an allocation of the machine."""
 
     length: Duration | None = Field(
         default=None, description="The allocation lasts so long. By default it has no end."
@@ -62,7 +62,7 @@ class AllocationTable(Table):
 
 
 class StartUpTable(Table):
-    """[start_up]: costs, for the simulator."""
+    """The table [start_up] has costs, which the simulator needs."""
 
     lump_seconds: float = Field(default=0, ge=0, description="A lump launches in this mean time, in s.")
     lump_spread: float = Field(
@@ -77,7 +77,9 @@ class StartUpTable(Table):
 
 
 class BatchTable(Table):
-    """[batch]: batch jobs of `trellis campaign submit`, and what stands around programs in them."""
+    """The table [batch] describes batch jobs of `trellis campaign submit`, and what stands
+    around programs in them.
+    """
 
     system: Literal["slurm", "pbs", "lsf"] = Field(
         default="slurm", description="This system takes the batch jobs."
@@ -109,7 +111,7 @@ class BatchTable(Table):
 
 
 class MachineTable(Table):
-    """[machine]"""
+    """The table [machine] has the name and the launcher of the machine."""
 
     name: str = Field(description="The machine has this name.")
     launcher: str = Field(
@@ -131,7 +133,8 @@ class MachineTable(Table):
 
 
 class MachineFile(Table):
-    """A machine: nodes, GPUs, lumps, blocks, and how programs are started on it."""
+    """This is a machine: it has nodes, GPUs, lumps and blocks, and a way in which programs are started on it.
+    """
 
     machine: MachineTable
     nodes: list[NodesTable] = Field(min_length=1, description="The machine has these nodes, by kinds.")

@@ -1,4 +1,4 @@
-"""Runs a campaign: claims, launches, judges and repeats, until nothing is left or the allocation ends."""
+"""A manager runs a campaign: it claims, launches and judges, until nothing is left or the allocation ends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOK_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Result:
-    """The end of a manager: its reason, and the counts of tasks by state."""
+    """This is the end of a manager: its reason, and the counts of tasks by state."""
 
     counts: dict[str, int]
     failed: dict[str, str]
@@ -77,7 +77,7 @@ class Manager:
 
     @property
     def running(self) -> dict[str, Attempt]:
-        """Attempts that have not ended, by task."""
+        """Return the attempts that have not ended, by task."""
         return self.course.running
 
     # The run
@@ -269,7 +269,7 @@ class Manager:
         self.stop()
 
     def _close(self, reason: str) -> None:
-        """Tasks that still run are ended, and their claims released."""
+        """End the tasks that still run, and release their claims."""
         course = self.course
         for attempt in course.running.values():
             if attempt.handle is not None:
@@ -300,7 +300,7 @@ class Manager:
 
 
 def _stop_signals() -> list[signal.Signals]:
-    """Signals that end a manager in good order; under nohup SIGHUP is ignored, and so it stays."""
+    """Return the signals that end a manager in good order; under nohup SIGHUP is ignored, and stays so."""
     heard = [signal.SIGTERM, signal.SIGINT]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         heard.append(signal.SIGHUP)

@@ -1,4 +1,6 @@
-"""A campaign as one manager knows it, and the transitions of its tasks; no launching, no judging."""
+"""This is a campaign as one manager knows it, with the transitions of its tasks; it
+launches and judges nothing.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from .state_format import check_format
 
 
 class Course:
-    """The state of a manager, which its parts share.
+    """This is the state of a manager, which its parts share.
 
     Attributes
     ----------
@@ -95,7 +97,8 @@ class Course:
     # Tasks
 
     def free(self, name: str) -> None:
-        """A task waits for no other task: files, then its predicate, then the planner."""
+        """Free a task that waits for no other task: it goes to files, then its predicate, then the planner.
+        """
         if name in self.foreign or name in self.awaited or self.progress.state[name] is not State.WAITING:
             return
         task = self.tasks[name]
@@ -129,19 +132,19 @@ class Course:
                 self.gone(self.progress.failed(answer.task, State.SKIPPED))
 
     def ready(self, name: str) -> None:
-        """The planner may start it; on other nodes than those where it failed, if there are others."""
+        """Let the planner start a task; on other nodes than those where it failed, if there are others."""
         history = self.histories.get(name)
         avoid = frozenset(node for f in history.failures for node in f["nodes"]) if history else frozenset()
         self.progress.set([name], State.READY)
         self.planner.ready(name, avoid=avoid)
 
     def not_started(self, name: str) -> None:
-        """The planner's decision is taken back."""
+        """Take the planner's decision back."""
         self.planner.finished(name, again=True)
         self.progress.set([name], State.WAITING)
 
     def is_done(self, name: str, stored: dict[str, Any]) -> list[str]:
-        """Its outputs are there and valid. Returns the names of tasks that it made."""
+        """Record that a task's outputs are there and valid; return the names of tasks that it made."""
         self.facts[name] = stored
         self.planner.forget([name])
         for freed in self.progress.done(name):
@@ -181,21 +184,21 @@ class Course:
         return left
 
     def give_up(self, name: str, failure: Failure, reason: str, *, is_new: bool = True) -> None:
-        """A task failed for good; what waits for it is skipped."""
+        """Give up a task that failed for good; what waits for it is skipped."""
         self.failed[name] = f"{failure.value}: {reason}"
         if is_new:
             self.say(f"{name} failed for good ({failure.value}): {reason}")
         self.gone(self.progress.failed(name))
 
     def gone(self, names: list[str]) -> None:
-        """These will not run."""
+        """Forget tasks that will not run."""
         self.planner.forget(names)
         self.for_files.difference_update(names)
 
     # Nodes
 
     def join(self, name: str) -> None:
-        """A node may be used."""
+        """Let a node be used."""
         node = next(node for node in self.machine.usable if node.name == name)
         self.planner.add_node(node)
         self.records.insert(
@@ -209,14 +212,14 @@ class Course:
         )
 
     def leave(self, node: str, reason: str, kind: str) -> None:
-        """A node is not used any more; `kind` is that of the event."""
+        """Stop using a node; `kind` is that of the event."""
         self.planner.remove_node(node)
         self.records.event(kind, node=node, detail=reason)
         self.records.update("node", {"name": node, "left": None}, left=time.time(), reason=reason)
         self.say(f"{node} is left out: {reason}")
 
     def quarantine(self, node: str, reason: str) -> None:
-        """A node is at fault; other managers and later allocations leave it out too."""
+        """Quarantine a node that is at fault; other managers and later allocations leave it out too."""
         if len(self.planner.pool.nodes) <= 1 and not self.machine.health and node in self.planner.pool.nodes:
             self.say(f"{node} is suspicious ({reason}), but it is the only one")
             return

@@ -1,4 +1,4 @@
-"""Launchers: how an attempt is started on its nodes. One adapter a file; :mod:`.base` has the interface."""
+"""A launcher starts an attempt on its nodes. Each file is one adapter; :mod:`.base` has the interface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from .base import Launcher
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A launcher's module and class, and the type of each key of `[launcher_options]` that it knows."""
+    """An adapter has a launcher's module and class, and the type of each key of
+    `[launcher_options]` it knows.
+    """
 
     module: str
     kind: str
@@ -56,12 +58,12 @@ _WORDS = {str: "a text", list: "a list of words", dict: "a table", bool: "true o
 
 
 def check_options(name: str, options: Mapping[str, object]) -> None:
-    """Refuse what a machine file says to a launcher that does not exist, or does not know it.
+    """Refuse options for a launcher that does not exist, and options that a launcher does not know.
 
     Raises
     ------
     BadArgument
-        With the launchers that there are, or the nearest key.
+        The message has the launchers that there are, or the nearest key.
     """
     if name not in LAUNCHERS:
         raise BadArgument(f"no launcher {name!r}; there are {', '.join(sorted(LAUNCHERS))}")
@@ -79,7 +81,7 @@ def check_options(name: str, options: Mapping[str, object]) -> None:
 
 
 def make_launcher(machine: Machine, name: str | None = None) -> Launcher:
-    """The launcher that a machine file names.
+    """Return the launcher that a machine file names.
 
     Raises
     ------

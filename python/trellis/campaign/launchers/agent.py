@@ -1,9 +1,10 @@
-"""The resident agent of a node: starts programs that its manager sends over one TCP connection.
+"""The resident agent of a node starts programs that its manager sends over one TCP connection.
 
-Started once per node by one srun (:mod:`.agents`). Lines of JSON go both ways. When the connection ends, the
+One srun starts it once per node (:mod:`.agents`). Lines of JSON go both ways. When the connection ends, the
 agent kills all that it started and ends too, so that nothing outlives its manager; when it is killed, its
 children get SIGKILL from the kernel. What leaves its program's session (a daemon, an MPI rank) becomes the
-agent's child when the program ends, and is ended then. Standard library only: thousands start at once.
+agent's child when the program ends, and is ended then. It needs the standard library only:
+thousands start at once.
 
     manager -> agent   {"launch": id, "command": [], "environment": {}, "directory": "",
                         "log": "", "cpus": []}
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import time
 
-#: The messages have this version. A manager turns agents of another one away: nodes may have an old `python`.
+#: The messages have this version. A manager turns away agents of another one: nodes may have an old `python`.
 PROTOCOL = 1
 #: The environment of everything that an attempt of a campaign starts has this variable.
 MARKER = "TRELLIS_CAMPAIGN_ATTEMPT"
@@ -263,7 +264,10 @@ def _kill(group: int, number: int) -> None:
 
 
 def main() -> int:
-    """Arguments: addresses (with commas) and port of the manager. The secret comes by the environment."""
+    """Run the agent. The arguments are addresses (with commas) and port of the manager.
+
+    The secret comes by the environment.
+    """
     addresses, port = sys.argv[1].split(","), int(sys.argv[2])
     secret = os.environ.pop("TRELLIS_AGENT_SECRET")
     for address in addresses:

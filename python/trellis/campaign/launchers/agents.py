@@ -1,6 +1,6 @@
 """This is the manager's side of the resident agents: one per node, all started by one srun.
 
-A srun for each small task is what costs; an agent starts a program in a millisecond or two. An agent whose
+A srun for each small task costs much; an agent starts a program in a millisecond or two. An agent whose
 connection ends takes its node with it: all that ran there is reported at once as lost with the node.
 """
 
@@ -37,10 +37,10 @@ class AgentHandle(Handle):
 
 
 class AgentLauncher(Launcher):
-    """It runs attempts of one rank on one node each, started by agents.
+    """This launcher runs attempts of one rank on one node each, which agents start.
 
-    Options (``[launcher_options]``): ``agent_command``, the words before the agent's own, by default
-    ``srun --overlap ...`` with one task per node; ``python``, the interpreter on the nodes.
+    It has these options (``[launcher_options]``): ``agent_command``, the words before the agent's own, by
+    default ``srun --overlap ...`` with one task per node; ``python``, the interpreter on the nodes.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -195,7 +195,7 @@ class AgentLauncher(Launcher):
                 self._receive(self._nodes[descriptor])
 
     def _introduce(self, descriptor: int) -> None:
-        """A connection counts once it has said the secret, which only the agents' environment has."""
+        """Accept a connection once it has said the secret, which only the agents' environment has."""
         stranger, text = self._strangers.pop(descriptor)
         try:
             received = stranger.recv(4096)
@@ -251,7 +251,7 @@ class AgentLauncher(Launcher):
             self.lose(node)
 
     def lose(self, node: str) -> None:
-        """A node is gone: what its agent ran is lost with it."""
+        """Report a node as gone: what its agent ran is lost with it."""
         agent = self._agents.pop(node, None)
         if agent is None:
             return
@@ -265,7 +265,7 @@ class AgentLauncher(Launcher):
 
 
 def _end_when_silent(connection: socket.socket) -> None:
-    """A node that loses its power says nothing more: after about a minute its connection ends, too."""
+    """End a connection after about a minute of silence: a node that loses its power says nothing more."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10)

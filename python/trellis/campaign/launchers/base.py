@@ -17,7 +17,7 @@ MANAGER = "TRELLIS_CAMPAIGN_MANAGER"  # the manager's identifier
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """An attempt as launchers see it.
+    """This is an attempt as launchers see it.
 
     Attributes
     ----------
@@ -38,7 +38,8 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A launcher's observations at the end of an attempt; the outputs decide whether the task is done.
+    """A launcher makes these observations at the end of an attempt; the outputs decide
+    whether the task is done.
 
     Attributes
     ----------
@@ -60,7 +61,7 @@ class Ended:
 
 @dataclass(slots=True)
 class Handle:
-    """An attempt that was launched. Adapters derive from this and keep what they need."""
+    """This is an attempt that was launched. Adapters derive from this and keep what they need."""
 
     launch: Launch
     placement: Placement
@@ -69,7 +70,10 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """An attempt of a dead manager that still runs; `identity` is what :meth:`Launcher.end_orphan` needs."""
+    """This is an attempt of a dead manager that still runs.
+
+    :meth:`Launcher.end_orphan` needs `identity`.
+    """
 
     task: str
     attempt: int
@@ -78,16 +82,17 @@ class Orphan:
 
 
 class Launcher(abc.ABC):
-    """Starts attempts on nodes. It neither plans nor judges: a placement comes in, an
-    :class:`Ended` goes out.
+    """A launcher starts attempts on nodes.
 
-    All functions return at once, but `start` and `close`. Nothing raises for a task that fails; what cannot
-    be launched ends with `launcher_error`.
+    It neither plans nor judges: a placement comes in, an :class:`Ended` goes out. All functions return
+    at once, but `start` and `close`. Nothing raises for a task that fails; what cannot be launched ends
+    with `launcher_error`.
     """
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        #: Whether somebody wants this program to end: `start` then waits no longer for an engine's answer.
+        #: This tells whether somebody wants this program to end: `start` then waits no longer
+        #: for an engine's answer.
         self.is_stopped: Callable[[], bool] = lambda: False
 
     def start(self) -> None:  # noqa: B027
@@ -105,18 +110,18 @@ class Launcher(abc.ABC):
 
     @abc.abstractmethod
     def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
-        """The attempts that ended since the last call; waits up to `timeout` seconds for the first."""
+        """Return the attempts that ended since the last call; wait up to `timeout` seconds for the first."""
 
     @abc.abstractmethod
     def kill(self, handle: Handle, *, hard: bool = False) -> None:
-        """Ask an attempt and all that it started to end (hard: SIGKILL). Its end is reported by `poll`."""
+        """Ask an attempt and all that it started to end (hard: SIGKILL). `poll` reports its end."""
 
     def missing_nodes(self) -> Sequence[str]:
-        """After `start`: nodes that have not reported yet; `node_changes` tells when they join."""
+        """Return the nodes that have not reported after `start`; `node_changes` tells when they join."""
         return ()
 
     def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Names of nodes that joined and that were lost since the last call."""
+        """Return the names of nodes that joined and that were lost since the last call."""
         return (), ()
 
     def seconds_left(self) -> float | None:
@@ -124,7 +129,7 @@ class Launcher(abc.ABC):
         return None
 
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
-        """Attempts of this campaign that run under none of the managers that are alive.
+        """Return the attempts of this campaign that run under none of the managers that are alive.
 
         Parameters
         ----------

@@ -1,5 +1,6 @@
-"""Allocations of PBS and LSF: their nodes and their end come from the job, and a command of the site starts
-tasks there.
+"""Allocations of PBS and LSF take their nodes and their end from the job.
+
+A command of the site starts tasks there.
 
 PBS lists the nodes in the file PBS_NODEFILE, LSF in that of LSB_DJOB_HOSTFILE. Neither says when the job
 ends: the batch script of :mod:`..allocations` does, by the variable END.
@@ -16,12 +17,12 @@ from ..model import Machine
 from .slurm_system import machine_on_hosts
 from .template import TemplateLauncher
 
-#: When the allocation ends, in seconds since 1970.
+#: This variable says when the allocation ends, in seconds since 1970.
 END = "TRELLIS_ALLOCATION_END"
 
 
 class HostsLauncher(TemplateLauncher):
-    """Options: those of :class:`.template.TemplateLauncher`; ``preset`` is "mpirun" where nothing is said."""
+    """Options are those of :class:`.template.TemplateLauncher`; ``preset`` is "mpirun" by default."""
 
     preset = "mpirun"
     system: str
@@ -42,7 +43,7 @@ class HostsLauncher(TemplateLauncher):
             raise NotAvailable(f"{self.nodes_variable}: {path}: {error.strerror}") from None
 
     def start(self) -> None:
-        """See :meth:`.base.Launcher.start`."""
+        """Start as :meth:`.base.Launcher.start` does."""
         if not os.environ.get(self.nodes_variable):
             raise NotAvailable(
                 f"not inside a {self.system} job ({self.nodes_variable} is not set): submit one, or let "
@@ -61,14 +62,14 @@ class HostsLauncher(TemplateLauncher):
 
 
 class PbsLauncher(HostsLauncher):
-    """Jobs of PBS."""
+    """This launcher is for jobs of PBS."""
 
     system = "PBS"
     nodes_variable = "PBS_NODEFILE"
 
 
 class LsfLauncher(HostsLauncher):
-    """Jobs of LSF."""
+    """This launcher is for jobs of LSF."""
 
     system = "LSF"
     nodes_variable = "LSB_DJOB_HOSTFILE"

@@ -1,6 +1,6 @@
-"""Attempts through a client of another engine: the client submits a job, waits, and ends with it.
+"""Attempts run through a client of another engine: it submits a job, waits, and ends with it.
 
-What HyperQueue and Flux have in common: jobs have names, by which this and later managers find, end and await
+HyperQueue and Flux have this in common: jobs have names, by which this and later managers find, end and await
 them. The planner has chosen the nodes; the engine starts the programs there, and ends them with their job.
 """
 
@@ -29,9 +29,10 @@ from .process import ProcessHandle, ProcessLauncher
 from .slurm_system import ask
 
 _NAME = "trellis"
-#: After a job was made to end, its client has so many seconds to say so; then it is killed, too.
+#: After a job was made to end, its client has this many seconds to say so; then it is killed, too.
 _CLIENT_SECONDS = 10.0
-#: A job whose client is gone is made to end; its end is awaited for so many seconds, asked so often.
+#: A job whose client is gone is made to end; its end is awaited for so many seconds, and
+#: asked for with such pauses.
 _LINGER_SECONDS, _LINGER_PAUSE = 30.0, 0.2
 
 
@@ -47,7 +48,7 @@ class _Lingering:
 
 @dataclasses.dataclass(slots=True)
 class _Unjudged:
-    """An attempt whose client ended while the engine gives no answer to how its job did."""
+    """This is an attempt whose client ended while the engine gives no answer to how its job did."""
 
     handle: Handle
     ended: Ended
@@ -56,9 +57,9 @@ class _Unjudged:
 
 
 class ClientLauncher(ProcessLauncher):
-    """The part that does not depend on the engine. The client's own messages go to <log>.client."""
+    """This part does not depend on the engine. The client's own messages go to <log>.client."""
 
-    #: So long after the engine calls a job ended that was made to end, programs of it may still run.
+    #: Programs of a job that was made to end may still run for this long after the engine calls it ended.
     after_end = 0.0
 
     def __init__(self, machine: Machine) -> None:
@@ -82,15 +83,15 @@ class ClientLauncher(ProcessLauncher):
 
     @abc.abstractmethod
     def jobs(self, *, waiting: bool = False) -> list[tuple[str, str]]:
-        """Identifier and name of the jobs that wait or run; only those that wait, if asked."""
+        """Return identifier and name of the jobs that wait or run; only those that wait, if asked."""
 
     @abc.abstractmethod
     def nodes_up(self) -> set[str]:
-        """Names of the nodes on which the engine starts jobs now."""
+        """Return the names of the nodes on which the engine starts jobs now."""
 
     @abc.abstractmethod
     def end_jobs(self, jobs: Sequence[str], *, hard: bool) -> None:
-        """Ask jobs to end, or make them."""
+        """Ask jobs to end, or make them end."""
 
     @abc.abstractmethod
     def judge(self, handle: Handle, status: int, messages: str) -> Ended:
@@ -105,7 +106,7 @@ class ClientLauncher(ProcessLauncher):
         """
 
     def refuse(self, launch: Launch, placement: Placement) -> str | None:
-        """Why the engine cannot do it; None: it can."""
+        """Return why the engine cannot do it; None: it can."""
         return None
 
     def follow_nodes(self, up: set[str]) -> None:
@@ -161,7 +162,7 @@ class ClientLauncher(ProcessLauncher):
         return reported + self._gone()
 
     def _due(self, now: float) -> list[_Unjudged]:
-        """Attempts of which the engine is to be asked again now; they are taken out."""
+        """Return the attempts of which the engine is to be asked again now, and take them out."""
         due = [one for one in self.unjudged if one.next_look <= now]
         self.unjudged = [one for one in self.unjudged if one.next_look > now]
         return due
@@ -193,7 +194,9 @@ class ClientLauncher(ProcessLauncher):
         return judged
 
     def _gone(self) -> list[tuple[Handle, Ended]]:
-        """Attempts whose clients ended early, and whose jobs are over now: nothing runs beside the next."""
+        """Return the attempts whose clients ended early, and whose jobs are over now:
+        nothing runs beside the next.
+        """
         gone: list[tuple[Handle, Ended]] = []
         now = time.monotonic()
         for one in [one for one in self.lingering if one.next_look <= now]:
@@ -249,7 +252,7 @@ class ClientLauncher(ProcessLauncher):
             super().kill(handle, hard=hard)
 
     def _named(self, name: str) -> list[str] | None:
-        """Jobs of this name that wait or run; None: the engine gives no answer."""
+        """Return the jobs of this name that wait or run; None: the engine gives no answer."""
         try:
             return [job for job, other in self.jobs() if other == name]
         except NotAvailable:
@@ -268,7 +271,7 @@ class ClientLauncher(ProcessLauncher):
         return list(found.values())
 
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
-        """An engine that gives no answer has not said that the job is over."""
+        """End the job; an engine that gives no answer has not said that it is over."""
         named = self._named(str(orphan.identity.get("name", "")))
         if named:
             self.end_jobs(named, hard=hard)
@@ -276,7 +279,7 @@ class ClientLauncher(ProcessLauncher):
 
 
 def job_name(launch: Launch, environment: Mapping[str, str]) -> str:
-    """Return the name trellis|campaign|manager|attempt|task"""
+    """Return the name trellis|campaign|manager|attempt|task."""
     state = str(launch.log.parent.parent)  # logs lie in <state>/logs
     return "|".join((_NAME, _short(state), environment.get(MANAGER, ""), str(launch.attempt), launch.task))
 
@@ -287,7 +290,7 @@ def messages_of(launch: Launch) -> Path:
 
 
 def ask_json(*command: str) -> Any:
-    """The JSON that a command prints.
+    """Return the JSON that a command prints.
 
     Raises
     ------
@@ -302,7 +305,7 @@ def ask_json(*command: str) -> Any:
 
 
 def end_process(process: subprocess.Popen | None) -> None:
-    """A helper of the launcher, with all that it started."""
+    """End a helper of the launcher, with all that it started."""
     if process is None:
         return
     try:
@@ -316,7 +319,10 @@ def end_process(process: subprocess.Popen | None) -> None:
 
 
 class NodeWatch(threading.Thread):
-    """Asks an engine from time to time which nodes are up; an engine that does not answer loses none."""
+    """This thread asks an engine from time to time which nodes are up.
+
+    An engine that does not answer loses none.
+    """
 
     def __init__(self, names: Sequence[str], ask_for_nodes: Callable[[], set[str]], seconds: float) -> None:
         super().__init__(daemon=True, name="node-watch")
@@ -341,13 +347,13 @@ class NodeWatch(threading.Thread):
                 self._up, self._is_new = up, True
 
     def news_of_down(self) -> frozenset[str]:
-        """Nodes that are down; empty if nothing was heard since the last call."""
+        """Return the nodes that are down; empty if nothing was heard since the last call."""
         with self._lock:
             is_new, self._is_new = self._is_new, False
             return self._names - self._up if is_new else frozenset()
 
     def changes(self) -> tuple[list[str], list[str]]:
-        """Nodes that joined and that were lost since the last call."""
+        """Return the nodes that joined and that were lost since the last call."""
         with self._lock:
             joined, lost = sorted(self._up - self._told), sorted(self._told - self._up)
             self._told = set(self._up)

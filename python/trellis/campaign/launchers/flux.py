@@ -1,7 +1,7 @@
-"""Flux: each attempt is a job of the Flux instance that this manager runs in, by one `flux run`.
+"""Each attempt is a job of the Flux instance that this manager runs in, by one `flux run`.
 
 Flux starts the ranks, confines them to cores and GPUs of its own choice on the nodes of the plan, and ends
-them together. Run against flux-core 0.88 (doc/campaign/engines.md).
+them together. This was run against flux-core 0.88 (doc/campaign/engines.md).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .clients import ClientLauncher
 from .patience import expected_answer, patiently
 from .slurm_system import ask, expand_hosts, machine_on_hosts
 
-#: What Flux fills in wherever it stands in a command, unlike all other words.
+#: Flux fills this in wherever it stands in a command, unlike all other words.
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _NODE_FAILURE = re.compile(r"node failure on (\S+) \((?:shell )?rank")
 _SHELL_FAILURE = re.compile(r"shell rank \d+ on host \S+ failed")
-#: The program did not run, or where it should not, or its job's shell was killed.
+#: These say that the program did not run, or ran where it should not, or that its job's shell was killed.
 _ERRORS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -38,8 +38,11 @@ _ERRORS = tuple(
 
 
 class FluxLauncher(ClientLauncher):
-    """Options (``[launcher_options]``): ``flux``, the program; ``options``, further words for `flux run`;
-    ``check_seconds``, how often Flux is asked which nodes are up (5)."""
+    """This launcher starts attempts by `flux run`.
+
+    It has these options (``[launcher_options]``): ``flux``, the program; ``options``, further words for `flux
+    run`; ``check_seconds``, how often Flux is asked which nodes are up (5).
+    """
 
     def __init__(self, machine: Machine) -> None:
         options = machine.launcher_options
@@ -121,7 +124,9 @@ class FluxLauncher(ClientLauncher):
         return [(job, name) for job, _, name in (line.partition(" ") for line in text.splitlines())]
 
     def end_jobs(self, jobs: Sequence[str], *, hard: bool) -> None:
-        """`flux cancel` alone would send SIGTERM and wait for 5 s; `flux job kill` ends no job that waits."""
+        """End jobs: `flux cancel` alone would send SIGTERM and wait for 5 s; `flux job kill`
+        ends no job that waits.
+        """
         asked = self._tell("job", "kill", f"--signal={'SIGKILL' if hard else 'SIGTERM'}", *jobs)
         if hard or "job is not running" in asked.stderr:
             self._tell("cancel", *jobs)
@@ -134,8 +139,11 @@ class FluxLauncher(ClientLauncher):
             return subprocess.CompletedProcess(command, 1, "", str(error))
 
     def judge(self, handle: Handle, status: int, messages: str) -> Ended:
-        """`flux run` ends with the job's status, 128 + signal if a rank was killed, and says so; it ends with
-        1 also where there was no rank, or one was lost."""
+        """Return how the attempt ended.
+
+        `flux run` ends with the job's status, 128 + signal if a rank was killed, and says so; it ends with 1
+        also where there was no rank, or one was lost.
+        """
         error = _error(messages)
         if lost := self._lost(handle.placement.nodes, messages):
             return Ended(None, lost_nodes=lost)
@@ -152,7 +160,8 @@ class FluxLauncher(ClientLauncher):
 
 
 def _error(messages: str) -> str | None:
-    """Why Flux did not run the program, or not to its end; None: what happened was the program's doing."""
+    """Return why Flux did not run the program, or not to its end; None: the program itself did what happened.
+    """
     lines = messages.strip().splitlines()
     for pattern in _ERRORS:
         found = next((match for line in lines if (match := pattern.search(line))), None)

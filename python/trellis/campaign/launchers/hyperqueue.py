@@ -1,4 +1,4 @@
-"""HyperQueue: one worker a node, started by one srun (or other words); each attempt is a job of one task.
+"""One srun (or other words) starts a worker of HyperQueue on each node; an attempt is a job of one task.
 
 Every worker has a resource of its node's name, so that a job runs where the planner wants. Tasks of several
 ranks start on their first node through `mpi`. HyperQueue's own multi-node tasks choose their nodes
@@ -6,7 +6,7 @@ themselves, and its restarts know no outputs: neither is used (crash limit "neve
 
 A server that was started here ends with its manager, and with it its workers and all that they run.
 
-Options, JSON and messages were compared with the sources of version 0.26.2; not yet run against a real `hq`.
+Options, JSON and messages were compared with the sources of version 0.26.2; a real `hq` has not been run yet.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MPI = ["mpirun", "-n", "{ranks}", "--host", "{slots}", "--bind-to", "none"]
 
 
 class HyperQueueLauncher(ClientLauncher):
-    """Attempts are jobs of `hq`. Options (``[launcher_options]``).
+    """Attempts are jobs of `hq`. The options (``[launcher_options]``) are these.
 
     hq
         The program; default "hq". Server, workers and clients must be of one version.
@@ -174,7 +174,7 @@ class HyperQueueLauncher(ClientLauncher):
     # Nodes
 
     def nodes_up(self) -> set[str]:
-        """Nodes with a worker that has not ended."""
+        """Return the nodes with a worker that has not ended."""
         if self._is_server_dead():
             return set()
         workers = self._ask("worker", "list")
@@ -208,7 +208,10 @@ class HyperQueueLauncher(ClientLauncher):
         ]  # fmt: skip
 
     def _must_send(self, name: str, value: str) -> bool:
-        """Programs have their worker's environment, which is this process's if it was started here."""
+        """Return True if a variable must be sent.
+
+        Programs have their worker's environment, which is this process's if it was started here.
+        """
         # HyperQueue would set the one to the number of cores of all ranks; the other would make the program
         # one of the workers that srun started together.
         if name in ("OMP_NUM_THREADS", "SLURM_STEP_NUM_TASKS"):
@@ -225,7 +228,7 @@ class HyperQueueLauncher(ClientLauncher):
             return [(str(job["id"]), str(job["name"])) for job in found]
 
     def end_jobs(self, jobs: Sequence[str], *, hard: bool) -> None:
-        """HyperQueue knows one way to cancel: SIGINT to the process group, and SIGKILL a second later."""
+        """Cancel jobs. HyperQueue has one way: SIGINT to the process group, and SIGKILL a second later."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             subprocess.run(
                 [self.program, "--server-dir", self.folder, "job", "cancel", ",".join(jobs)],
@@ -235,7 +238,8 @@ class HyperQueueLauncher(ClientLauncher):
             )
 
     def judge(self, handle: Handle, status: int, messages: str) -> Ended:
-        """By the task's state: `hq submit --wait` ends with 0 also if it failed, or the server is gone."""
+        """Judge by the task's state: `hq submit --wait` ends with 0 also if it failed, or the server is gone.
+        """
         found = _JOB.search(messages)
         if found is None:
             return Ended(None, launcher_error=f"hq submit: {messages.strip() or f'status {status}'}")
@@ -244,7 +248,7 @@ class HyperQueueLauncher(ClientLauncher):
                 task = dict(self._ask("job", "info", found[1])[0]["tasks"][0])
                 task["state"] = str(task["state"])
         except NotAvailable as error:
-            # Of a server that was started here and is dead nobody will say it later.
+            # Nobody will say it later if the server was started here and is dead.
             kind = NotAvailable if self._is_server_dead() else type(error)
             raise kind(f"HyperQueue does not say how job {found[1]} ended: {error}") from None
         if task["state"] == "finished":

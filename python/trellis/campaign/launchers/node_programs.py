@@ -1,5 +1,7 @@
-"""One program runs on each node of an allocation: all are started by one srun or by other words of the
-site."""
+"""One program runs on each node of an allocation.
+
+One srun or other words of the site start all of them.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ from ...ground.errors import NotAvailable
 from . import patience, slurm_system
 from .slurm_watch import all_steps
 
-#: What srun itself ends with where it could not make a step.
+#: srun itself ends with this status where it could not make a step.
 _SRUN_FAILED = 1
 
 
 class NodePrograms:
-    """Starts them, once more where srun failed and Slurm has no step of its name.
+    """This starts the programs, once more where srun failed and Slurm has no step of its name.
 
     Parameters
     ----------

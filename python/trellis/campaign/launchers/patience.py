@@ -1,4 +1,4 @@
-"""Questions to an engine that gives no answer for a while: they are asked again, with growing pauses."""
+"""An engine may give no answer for a while; questions to it are asked again, with growing pauses."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from ...ground.errors import NotAvailable
 
-#: For so long a question is repeated where nothing can go on without its answer.
+#: A question is repeated for this long where nothing can go on without its answer.
 SECONDS = 300.0
-#: The pause between two questions is so long at first, doubles each time, and is so long at most.
+#: The pause between two questions has the first length at first, doubles each time, and ends at the second.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 _LOOK_SECONDS = 0.1
 
@@ -24,7 +24,9 @@ class NoAnswer(NotAvailable):
 
 
 def patiently(question: Callable[[], T], is_stopped: Callable[[], bool] = lambda: False) -> T:
-    """The answer to a question that raises NoAnswer for a while; a line on standard error says that it waits.
+    """Return the answer to a question that raises NoAnswer for a while.
+
+    A line on standard error says that it waits.
 
     Parameters
     ----------
@@ -65,12 +67,12 @@ def _wait(seconds: float, is_stopped: Callable[[], bool]) -> None:
 
 @contextlib.contextmanager
 def expected_answer(question: str) -> Iterator[None]:
-    """An answer in another form than the one that is read inside is no answer.
+    """Treat an answer in another form than the one that is read inside as no answer.
 
     Raises
     ------
     NoAnswer
-        With the question.
+        The message has the question.
     """
     try:
         yield

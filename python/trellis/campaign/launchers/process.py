@@ -27,11 +27,11 @@ class ProcessHandle(Handle):
 
 
 class ProcessLauncher(Launcher):
-    """Starts attempts with fork and exec; tasks of several ranks through mpirun.
+    """This launcher starts attempts with fork and exec; mpirun starts tasks of several ranks.
 
-    Options (`[launcher_options]` of the machine file): `mpi`, the words before the command of a task
-    of several ranks, default ["mpirun", "-n", "{ranks}"]; `bind`, true to bind tasks to
-    their cores with taskset.
+    It has these options (`[launcher_options]` of the machine file): `mpi`, the words before the
+    command of a task of several ranks, default ["mpirun", "-n", "{ranks}"]; `bind`, true to bind tasks
+    to their cores with taskset.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -42,7 +42,7 @@ class ProcessLauncher(Launcher):
         self.running: dict[int, ProcessHandle] = {}
         self.failed: list[ProcessHandle] = []
         self.escaped = EscapedProcesses()
-        self.terminated: set[tuple[int, str]] = set()  #: processes of orphans that have got their SIGTERM
+        self.terminated: set[tuple[int, str]] = set()  #: these processes of orphans have got their SIGTERM
         self.poller = select.poll()
 
     def start(self) -> None:
@@ -130,10 +130,10 @@ class ProcessLauncher(Launcher):
         return list(found.values())
 
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
-        """By process, not by group: an MPI launcher puts its ranks into groups of their own.
+        """Signal by process, not by group: an MPI launcher puts its ranks into groups of their own.
 
         All are stopped first: a shell whose program has been ended would go on to its next command. SIGTERM
-        once: a program that saves its work on it is not interrupted again and again meanwhile.
+        is sent once: a program that saves its work on it is not interrupted again and again meanwhile.
         """
         found = {
             (pid, marker) for pid, marker, _ in _marked_processes() if marker == orphan.identity["marker"]
@@ -153,8 +153,10 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 
 def _marked_processes() -> list[tuple[int, str, str]]:
-    """Return the process, marker and manager of everything on this host that an attempt of any campaign
-    started."""
+    """Return process, marker and manager of everything that attempts have started.
+
+    It counts on this host, for attempts of any campaign.
+    """
     found = []
     key, manager = f"{MARKER}=".encode(), f"{MANAGER}=".encode()
     for entry in os.scandir("/proc"):

@@ -1,4 +1,4 @@
-"""Slurm, as one would use it: resident agents for the many small tasks, job steps for MPI tasks.
+"""Slurm is used in two ways: resident agents run the many small tasks, job steps run MPI tasks.
 
 Both share nodes, so that Slurm cannot be asked to choose GPUs: steps overlap with the agents' step, and get
 the GPUs of the plan. Where each task is to be a step of its own, confined by Slurm, take ``slurm_steps``.
@@ -17,7 +17,7 @@ from .slurm_steps import SlurmStepLauncher
 
 
 class SlurmLauncher(Launcher):
-    """Options: those of :class:`.slurm_steps.SlurmStepLauncher` and :class:`.agents.AgentLauncher`."""
+    """Options are those of :class:`.slurm_steps.SlurmStepLauncher` and :class:`.agents.AgentLauncher`."""
 
     def __init__(self, machine: Machine) -> None:
         self._steps = SlurmStepLauncher(machine, overlap=True)
@@ -61,7 +61,7 @@ class SlurmLauncher(Launcher):
         return self._steps.seconds_left()
 
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
-        """Steps only: agents end with their manager."""
+        """Return the orphans among the steps only: agents end with their manager."""
         return self._steps.orphans(state, managers)
 
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:

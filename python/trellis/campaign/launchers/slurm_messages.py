@@ -1,4 +1,4 @@
-"""Messages of srun and of Slurm's daemon, and what they say about a step.
+"""Messages of srun and of Slurm's daemon say something about a step.
 
 srun's exit status is not believed, so that its words decide whether a node, a rank or the step failed.
 """
@@ -50,21 +50,21 @@ def failed_nodes(text: str) -> set[str]:
 
 
 def lacks_a_node(text: str) -> bool:
-    """True where srun did not reach a node."""
+    """Return True where srun did not reach a node."""
     return bool(_NO_NODE.search(text))
 
 
 def refuses_the_step(text: str) -> bool:
-    """True where srun did not make the step."""
+    """Return True where srun did not make the step."""
     return bool(_NO_STEP.search(text))
 
 
 def says_out_of_memory(text: str) -> bool:
-    """True where the step took more memory than it had."""
+    """Return True where the step took more memory than it had."""
     return bool(_OUT_OF_MEMORY.search(text))
 
 
 def says_that_a_rank_failed(launch: Launch) -> bool:
-    """True once srun has said that a rank of the attempt failed."""
+    """Return True once srun has said that a rank of the attempt failed."""
     path = file_of(launch)
     return bool(path.stat().st_size and _RANK_FAILED.search(path.read_text(errors="replace")))

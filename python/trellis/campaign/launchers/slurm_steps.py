@@ -1,4 +1,4 @@
-"""Slurm job steps inside an allocation: one ``srun --exact`` for each attempt.
+"""Each attempt is a Slurm job step inside an allocation, which one ``srun --exact`` makes.
 
 Slurm confines a step to its cores and GPUs and chooses the GPUs itself; a task that shares a GPU, or has
 different shares on its nodes, runs in an overlapping step whose GPUs are those of the plan.
@@ -28,9 +28,9 @@ from . import patience, slurm_messages, slurm_system
 from .base import LAUNCH_ONCE, MANAGER, Ended, Handle, Launch, Launcher, Orphan
 from .slurm_watch import NAME, StepWatch, all_steps, local_sruns, signal_steps, steps_named
 
-#: srun notices a dead node by itself; one that has not after so many seconds is ended.
+#: srun notices a dead node by itself; one that has not noticed it after this many seconds is ended.
 _GRACE_SECONDS = 5.0
-#: How often the watch is looked at for the steps of launches that failed.
+#: The watch is looked at with this pause for the steps of launches that failed.
 _DOUBT_PAUSE = 0.1
 
 
@@ -64,7 +64,10 @@ class StepHandle(Handle):
 
 @dataclass(slots=True)
 class _Doubtful:
-    """An attempt whose srun says that it did not start, and when Slurm was last heard about its step."""
+    """This is an attempt whose srun says that it did not start.
+
+    It keeps when Slurm was last heard about its step.
+    """
 
     handle: StepHandle
     ended: Ended
@@ -72,7 +75,7 @@ class _Doubtful:
 
 
 class SlurmStepLauncher(Launcher):
-    """Options (``[launcher_options]`` of the machine file).
+    """The options (``[launcher_options]`` of the machine file) are these.
 
     mpi
         Value of srun's --mpi; default: the site's.
@@ -156,7 +159,7 @@ class SlurmStepLauncher(Launcher):
         return handle
 
     def command(self, launch: Launch, placement: Placement, name: str, *, once: bool = False) -> list[str]:
-        """The srun that runs an attempt."""
+        """Return the srun that runs an attempt."""
         places = placement.places
         uniform = len({(p.ranks, len(p.cpus), len(p.gpus)) for p in places}) == 1
         shared = any(place.share < 1 for place in places)
@@ -207,8 +210,11 @@ class SlurmStepLauncher(Launcher):
         return ended
 
     def _without_steps(self) -> list[tuple[Handle, Ended]]:
-        """Launches that failed and of which Slurm lists no step: it may have made one all the same, which is
-        ended before the attempt is reported and the task starts again."""
+        """Return launches that failed and of which Slurm lists no step.
+
+        Slurm may have made one all the same: it is ended before the attempt is reported and
+        the task starts again.
+        """
         over: list[tuple[Handle, Ended]] = []
         asked, steps = self._watch.steps() if self._doubtful and self._watch else (0.0, frozenset())
         for one in list(self._doubtful):
@@ -251,7 +257,9 @@ class SlurmStepLauncher(Launcher):
                 self.kill(handle, hard=True)
 
     def _is_terminated(self, handle: StepHandle, now: float) -> bool:
-        """A rank failed, so srun ended the others, but it still waits for what a dead rank left behind."""
+        """Return True if a rank failed, so srun ended the others, and it still waits for what a
+        dead rank left behind.
+        """
         if handle.terminated_since is None:
             if not slurm_messages.says_that_a_rank_failed(handle.launch):
                 return False
@@ -259,8 +267,10 @@ class SlurmStepLauncher(Launcher):
         return now - handle.terminated_since > self._kill_wait_seconds
 
     def _is_cut_off(self, handle: StepHandle, now: float) -> bool:
-        """Slurm lost a message that ranks of other nodes wait for: they never leave MPI_Init, or the first
-        message between them."""
+        """Return True if Slurm lost a message that ranks of other nodes wait for.
+
+        They then never leave MPI_Init, or the first message between them.
+        """
         if handle.placement.ranks == 1:
             return False
         if handle.cut_off_since is None:
@@ -311,7 +321,9 @@ class SlurmStepLauncher(Launcher):
     # ------------------------------------------------------------------ nodes and end
 
     def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Nodes are only ever lost: one that died does not come back to its allocation."""
+        """Return the nodes that were lost; none joins, since a node that died does not come
+        back to its allocation.
+        """
         lost = self._lost | (self._watch.lost() if self._watch else set())
         new = sorted(lost - self._reported)
         self._reported |= lost
@@ -323,7 +335,7 @@ class SlurmStepLauncher(Launcher):
     # ------------------------------------------------------------------ left-overs
 
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
-        """Steps, and sruns of this host that still wait for their step."""
+        """Return the steps, and the sruns of this host that still wait for their step."""
         found = []
         for name in {name for _, name in (*all_steps(), *local_sruns())}:
             parts = name.split("|", 4)
@@ -338,7 +350,7 @@ class SlurmStepLauncher(Launcher):
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
         name = str(orphan.identity["step"])
         steps = steps_named(name)
-        # SIGTERM once: a program that saves its work on it is not stopped again and again meanwhile.
+        # SIGTERM is sent once: a program that saves its work on it is not stopped again and again meanwhile.
         due = steps if hard else [step for step in steps if step not in self._terminated]
         if due and signal_steps(due, hard=hard):
             self._terminated.update(due)
@@ -361,7 +373,7 @@ def _short(text: str) -> str:
 
 
 def _step_name(launch: Launch, environment: Mapping[str, str]) -> str:
-    """By which a later manager finds the step: trellis|campaign|manager|attempt|task."""
+    """Return the name by which a later manager finds the step: trellis|campaign|manager|attempt|task."""
     state = str(launch.log.parent.parent)  # logs lie in <state>/logs
     return "|".join((NAME, _short(state), environment.get(MANAGER, ""), str(launch.attempt), launch.task))
 
@@ -374,7 +386,7 @@ def _host_file(launch: Launch, placement: Placement) -> Path:
 
 
 def _with_own_gpus(command: Sequence[str], placement: Placement) -> list[str]:
-    """The command with CUDA_VISIBLE_DEVICES set on each node to the GPUs of the plan."""
+    """Return the command with CUDA_VISIBLE_DEVICES set on each node to the GPUs of the plan."""
     cases = "".join(
         f"{shlex.quote(place.node)}) gpus={','.join(map(str, place.gpus))};; " for place in placement.places
     )

@@ -14,7 +14,7 @@ from ..model import Machine
 from ..times import parse_seconds
 from .patience import NoAnswer
 
-#: States of sinfo in which a node runs nothing any more; they may have a suffix like * (does not answer).
+#: A node runs nothing any more in these states of sinfo; they may have a suffix like * (does not answer).
 _LOST = ("down", "fail", "unknown", "error", "powered_down", "powering_down")
 
 #: These answers say that the question is wrong, and it is not asked again.
@@ -22,7 +22,7 @@ _WRONG_QUESTION = re.compile(
     r"Invalid (?:job|user|node|partition)|(?:unrecognized|invalid|unknown) option|[Uu]sage:"
 )
 
-#: What srun takes from the environment as options of its own; the batch job's must not leak into steps.
+#: srun takes these from the environment as options of its own; the batch job's must not leak into steps.
 _KEPT = (
     "SLURM_CONF",
     "SLURM_CLUSTER_NAME",
@@ -64,7 +64,7 @@ def ask(*command: str, timeout: float = 60) -> str:
 
 
 def expand_hosts(text: str) -> list[str]:
-    """Names of a host list such as ``n[1-3,07],login``, without asking Slurm.
+    """Return the names of a host list such as ``n[1-3,07],login``, without asking Slurm.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def job_id() -> str | None:
 
 
 def machine_in_allocation(machine: Machine) -> Machine:
-    """The machine with the allocation's nodes; what they are like says the machine file.
+    """Return the machine with the allocation's nodes; the machine file says what they are like.
 
     Nodes that the file names keep their entries; unknown names get those of the file's other nodes in order.
     Outside an allocation the machine is returned as it is.
@@ -112,7 +112,7 @@ def machine_in_allocation(machine: Machine) -> Machine:
 
 
 def machine_on_hosts(machine: Machine, hosts: list[str]) -> Machine:
-    """The machine with these nodes; see :func:`machine_in_allocation`."""
+    """Return the machine with these nodes; see :func:`machine_in_allocation`."""
     known = {node.name: node for node in machine.nodes}
     if all(host in known for host in hosts):
         return dataclasses.replace(machine, nodes=tuple(known[host] for host in hosts))
@@ -127,7 +127,7 @@ def machine_on_hosts(machine: Machine, hosts: list[str]) -> Machine:
 
 
 def one_per_node(name: str, nodes: Sequence[str]) -> list[str]:
-    """The srun that starts one program on each of these nodes, beside the steps there.
+    """Return the srun that starts one program on each of these nodes, beside the steps there.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def one_per_node(name: str, nodes: Sequence[str]) -> list[str]:
 
 
 def allocation_now() -> tuple[float | None, set[str]]:
-    """Seconds until the allocation ends (None: it has no end), and the nodes that it has now.
+    """Return the seconds until the allocation ends (None: it has no end), and the nodes that it has now.
 
     A node that died leaves an allocation made with --no-kill, and does not come back to it.
 
@@ -156,7 +156,7 @@ def allocation_now() -> tuple[float | None, set[str]]:
         There is none that says where this job runs: no reason to take its nodes for lost.
     """
     job = job_id() or ""
-    # Of a job array, the last one's identifier is the array's: squeue lists all its jobs.
+    # The last job of a job array has the array's identifier: squeue lists all its jobs.
     rows = [line.split("|", 2) for line in ask("squeue", "-h", "-j", job, "-o", "%A|%L|%N").splitlines()]
     _, left, nodes = next((row for row in rows if len(row) == 3 and row[0] == job), ("", "", ""))
     if not nodes or "(" in nodes:
@@ -179,7 +179,7 @@ def lost_nodes(names: Iterable[str], allocated: set[str] | None = None) -> set[s
 
 
 def step_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for srun: the task's, with what srun needs to find its job and no more of Slurm's."""
+    """Return the environment for srun: the task's, and of Slurm's only what srun needs to find its job."""
     own = {
         key: value for key, value in environment.items() if not key.startswith(("SLURM_", "SBATCH_", "SRUN_"))
     }

@@ -1,4 +1,4 @@
-"""The job steps that Slurm knows of, and the sruns of this host that wait for them."""
+"""This module watches the job steps that Slurm knows of, and the sruns of this host that wait for them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ...ground.errors import Error, NotAvailable
 from . import slurm_system
 from .patience import patiently
 
-#: How the names of a campaign's steps begin.
+#: The names of a campaign's steps begin like this.
 NAME = "trellis"
 
 
 class StepWatch(threading.Thread):
-    """Asks Slurm from time to time, since an answer may take long when the controller is busy."""
+    """This thread asks Slurm from time to time, since an answer may take long when the controller is busy."""
 
     def __init__(
         self, names: list[str], seconds: float, is_stopped: Callable[[], bool] = lambda: False
@@ -65,13 +65,13 @@ class StepWatch(threading.Thread):
 
 
 def all_steps() -> list[tuple[str, str]]:
-    """Identifier and name of each of this user's steps."""
+    """Return identifier and name of each of this user's steps."""
     lines = slurm_system.ask("squeue", "--steps", "-h", "-u", str(os.getuid()), "-o", "%i %j").splitlines()
     return [(step, name) for step, _, name in (line.partition(" ") for line in lines)]
 
 
 def local_sruns() -> list[tuple[int, str]]:
-    """Process and step name of the sruns of this host that a campaign has started."""
+    """Return process and step name of the sruns of this host that a campaign has started."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""Every attempt through a command of the site: mpirun, jsrun, aprun, or what else starts programs on nodes.
+"""Every attempt runs through a command of the site: mpirun, jsrun, aprun, or another starter of programs.
 
 The words come from the machine file; the programs that they start are processes of this host to us, and what
 they do on other nodes is theirs to end. Which nodes died is not known: the outputs decide, as always.
@@ -16,7 +16,7 @@ from ..model import Machine, Placement
 from .base import Handle, Launch
 from .process import ProcessLauncher
 
-#: For `preset` in [launcher_options].
+#: These words belong to `preset` in [launcher_options].
 PRESETS: dict[str, list[str]] = {
     "mpirun": ["mpirun", "-n", "{ranks}", "--host", "{slots}", "--bind-to", "none"],
     "jsrun": [
@@ -24,11 +24,11 @@ PRESETS: dict[str, list[str]] = {
         "--gpu_per_rs", "{gpus_per_rank}", "--rs_per_host", "{ranks_per_node}",
     ],
     "aprun": ["aprun", "-n", "{ranks}", "-N", "{ranks_per_node}", "-d", "{threads}", "-L", "{hosts}"],
-    # HPE Cray PALS
+    # This is for HPE Cray PALS.
     "pals": [
         "mpiexec", "-n", "{ranks}", "--ppn", "{ranks_per_node}", "--depth", "{threads}", "--hosts", "{hosts}",
     ],
-    # MPICH and Intel MPI
+    # This is for MPICH and Intel MPI.
     "hydra": ["mpiexec", "-n", "{ranks}", "-ppn", "{ranks_per_node}", "-hosts", "{hosts}"],
 }  # fmt: skip
 NAMES = (
@@ -46,7 +46,7 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 class TemplateLauncher(ProcessLauncher):
-    """Options: ``preset`` (a name of PRESETS), or ``command``, the words before the task's own.
+    """Its options are ``preset`` (a name of PRESETS), or ``command``, the words before the task's own.
 
     In the words, {ranks}, {nodes}, {threads}, {gpus}, {gpus_per_rank}, {ranks_per_node}, {hosts} (a,b),
     {slots} (a:2,b:2) and {host_file} (one line per rank) are filled in.
