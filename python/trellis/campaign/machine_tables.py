@@ -111,7 +111,7 @@ class BatchTable(Table):
 
 
 class MachineTable(Table):
-    """The table [machine] has the name and the launcher of the machine."""
+    """The table [machine] has the name and launcher of the machine, and says how its failures are met."""
 
     name: str = Field(description="The machine has this name.")
     launcher: str = Field(

@@ -1,4 +1,4 @@
-"""METAQ directories read as they are: scripts with ``#METAQ FLAG VALUE`` lines in priority/ and todo/.
+"""METAQ directories are read as they are: scripts in priority/ and todo/ have ``#METAQ FLAG VALUE`` lines.
 
 METAQ (https://github.com/evanberkowitz/metaq) finds a flag with grep: the first line that contains both
 #METAQ and the flag's name, anywhere; its third word is the value. Here the first word must be #METAQ and the
@@ -16,7 +16,7 @@ from pathlib import Path
 from ..ground.errors import BadArgument, FileError
 
 FLAGS = ("NODES", "GPUS", "MIN_WC_TIME", "LOG", "PROJECT", "MACHINE")
-#: Folders with tasks to do, in the order in which they are looked at.
+#: These folders have the tasks to do, in the order in which they are looked at.
 TASK_FOLDERS = ("priority", "todo")
 FOLDER_FILE = ".metaq"
 
@@ -28,7 +28,7 @@ _CLOCK = re.compile(rf"(?:(?:(?P<d>\d+)-)?(?P<h>\d+):)?(?P<m>\d+):(?P<s>{_NUMBER
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """The resources that a script or a folder's .metaq file asks for.
+    """A script or a folder's .metaq file asks for these resources.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ def read_task(path: Path, folder: str = "", bound: Requirement = Requirement()) 
 
 @dataclass(slots=True)
 class MetaqDirectory:
-    """All that is to do in a METAQ directory, in METAQ's order, and what METAQ passes over."""
+    """This is all that is to do in a METAQ directory, in METAQ's order, and all that METAQ passes over."""
 
     root: Path
     tasks: list[MetaqTask]
@@ -220,7 +220,7 @@ def read_directory(root: Path) -> MetaqDirectory:
 
 
 def _scripts(folder: Path, warnings: list[str]) -> Iterator[Path]:
-    """Plain files below a folder, sorted by their whole path, none with a part that begins with a dot."""
+    """Yield plain files below a folder, sorted by their whole path; no part of a path begins with a dot."""
     found = []
     for where, folders, names in os.walk(folder):
         here = Path(where)
@@ -240,7 +240,9 @@ def _scripts(folder: Path, warnings: list[str]) -> Iterator[Path]:
 
 
 def _warn_of_equal_names(found: MetaqDirectory) -> None:
-    """working/ and finished/ are flat: of two scripts with one name the later overwrites the earlier."""
+    """Warn of scripts with one name: working/ and finished/ are flat, and the later one
+    overwrites the earlier.
+    """
     seen: dict[str, Path] = {}
     for task in found.tasks:
         if task.name in seen:

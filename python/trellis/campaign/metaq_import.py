@@ -1,5 +1,7 @@
-"""This module makes a campaign file from a METAQ directory: one task per script, in METAQ's order of
-preference."""
+"""This module makes a campaign file from a METAQ directory.
+
+It has one task per script, in METAQ's order of preference.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from pathlib import Path
 
 from .metaq import MetaqDirectory, MetaqTask
 
-#: Seconds for scripts without MIN_WC_TIME.
+#: Scripts without MIN_WC_TIME count as this long.
 DEFAULT_SECONDS = 60.0
 
 
@@ -22,7 +24,7 @@ def campaign_text(
     strict: bool = False,
     cores_per_node: int = 1,
 ) -> str:
-    """The text of a campaign file whose tasks claim and run the scripts where they are.
+    """Return the text of a campaign file whose tasks claim and run the scripts where they are.
 
     NODES are nodes with `cores_per_node` cores each (the others stay free for tasks that need GPUs), GPUS are
     GPUs anywhere. A script is started once, on its first node; what it starts itself is its own affair. Its
@@ -83,7 +85,8 @@ def _task(root: Path, task: MetaqTask, name: str, machine: str, strict: bool, co
 
 
 def _short(script: str) -> str:
-    """The script's path, or, where its name leaves no room for endings, a shorter one that tells it apart."""
+    """Return the script's path, or a shorter one that tells it apart if its name leaves no room for endings.
+    """
     folder, _, last = script.rpartition("/")
     if len(last.encode()) > 150:
         last = f"{last[:40]}-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
@@ -95,5 +98,5 @@ def _escaped(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML string: it has the escapes of JSON, but also for the delete character."""
+    """Return a TOML string: it has the escapes of JSON, but also for the delete character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

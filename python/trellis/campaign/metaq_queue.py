@@ -30,7 +30,7 @@ from .metaq import MetaqTask, Requirement, read_task
 
 @dataclass(frozen=True, slots=True)
 class MetaqEnd:
-    """The end of a script; `status` is None where another job ran it and did not record one."""
+    """This is the end of a script; `status` is None where another job ran it and did not record one."""
 
     script: str
     status: int | None
@@ -39,7 +39,7 @@ class MetaqEnd:
 
 
 class MetaqQueue:
-    """A METAQ directory as one job sees it.
+    """This is a METAQ directory as one job sees it.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class MetaqQueue:
         return origin.get("script", script) == script  # without a note: claimed before these were made
 
     def _origin(self, name: str) -> dict[str, Any]:
-        """From where a claimed script came, and the name of the claim; empty if it is not known."""
+        """Return from where a claimed script came, and the name of the claim; empty if it is not known."""
         try:
             content = json.loads(self._origin_note(name).read_text())
         except (OSError, ValueError):
@@ -129,8 +129,10 @@ class MetaqQueue:
         return end
 
     def _said_to_have_ended(self, task: MetaqTask) -> MetaqEnd | None:
-        """The end of an attempt of this job that was killed after its line in status.jsonl, and before it had
-        put everything in its place."""
+        """Return the end of an attempt of this job that was killed before it had put everything in its place.
+
+        It was killed after its line in status.jsonl.
+        """
         origin = self._origin(task.name)
         is_gone = task.path == self.root / str(origin.get("script")) and not task.path.exists()
         if not origin.get("claim") or not (is_gone or task.path == self.working / task.name):
@@ -151,17 +153,17 @@ class MetaqQueue:
         self._origin_note(task.name).unlink(missing_ok=True)
 
     def orphans(self, *, alive: Collection[str]) -> list[Path]:
-        """Claimed scripts of this machine's jobs that are not in `alive`."""
+        """Return the claimed scripts of this machine's jobs that are not in `alive`."""
         base = self.working.parent
         jobs = sorted(base.iterdir()) if base.is_dir() else []
         return [script for job in jobs if job.name not in alive for script in sorted(job.iterdir())]
 
     def reset(self, script: Path) -> Path:
-        """Give an orphan back: to priority/, since it was started before."""
+        """Give an orphan back to priority/, since it was started before."""
         return self._move(script, "priority")
 
     def abandon(self, script: Path) -> Path:
-        """Take an orphan out of the queue: to hold/, where a person may look at it."""
+        """Take an orphan out of the queue to hold/, where a person may look at it."""
         return self._move(script, "hold")
 
     def status_of(self, name: str) -> MetaqEnd | None:
@@ -188,7 +190,7 @@ class MetaqQueue:
         raise FileError(f"{task.path}: is gone, and neither working/ nor finished/ has it")
 
     def _execute(self, task: MetaqTask, script: Path) -> int:
-        """Run it with output and errors in METAQ's log, and in the one that the script names."""
+        """Run a script with output and errors in METAQ's log, and in the one that the script names."""
         (self.notes / "log").mkdir(parents=True, exist_ok=True)
         paths = [self.notes / "log" / f"{task.name}.log"]
         if task.log:
@@ -210,7 +212,9 @@ class MetaqQueue:
                 log.close()
 
     def _dedicate(self, task: MetaqTask, script: Path) -> None:
-        """Unless an attempt that was killed has done so: what it took was not given back."""
+        """Dedicate resources, unless an attempt that was killed has done so: its
+        resources were not given back.
+        """
         if not self._held_by(script):
             needs = (task.requirement.nodes, "nodes"), (task.requirement.gpus, "gpus")
             end = f"dedicated to {script}{_project(task)} at {_now()}"
@@ -225,8 +229,10 @@ class MetaqQueue:
             self._append("resources", *lines)
 
     def _held_by(self, script: Path) -> list[tuple[str, str, str]]:
-        """Return the number, what, and words on the project of the ledger's last lines on a script, if they
-        dedicate."""
+        """Return the ledger's last lines on a script, if they dedicate.
+
+        They have the number, the kind, and words on the project.
+        """
         try:
             text = (self.notes / "resources").read_text(errors="surrogateescape")
         except OSError:
@@ -244,13 +250,13 @@ class MetaqQueue:
         self.notes.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.notes / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
-            # One write: lines of several writers do not mix, and all are there or none.
+            # There is one write: lines of several writers do not mix, and all are there or none.
             os.write(descriptor, "".join(line + "\n" for line in lines).encode(errors="surrogateescape"))
         finally:
             os.close(descriptor)
 
     def _move(self, script: Path, folder: str) -> Path:
-        """Move without overwriting a script of the same name, as METAQ would."""
+        """Move a script without overwriting one of the same name, which METAQ would overwrite."""
         (self.root / folder).mkdir(parents=True, exist_ok=True)
         target = self.root / folder / script.name
         number = 1

@@ -1,4 +1,6 @@
-"""The words of a campaign: machine, node, task, request, placement. Plain values; nothing is run here."""
+"""A campaign has these words: machine, node, task, request, placement. They are plain
+values; nothing is run here.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class Failure(enum.StrEnum):
-    """Why an attempt did not end with valid outputs. Each class has its own number of retries."""
+    """An attempt did not end with valid outputs for one of these reasons. Each class has its
+    own number of retries.
+    """
 
     TASK = "task"  # the program ended without valid outputs
     NODE = "node"  # the node was lost, or fails whatever runs there
@@ -25,7 +29,7 @@ class Failure(enum.StrEnum):
 
 
 class State(enum.StrEnum):
-    """The state of a task, as `trellis campaign status` shows it."""
+    """A task has one of these states, as `trellis campaign status` shows it."""
 
     WAITING = "waiting"  # for tasks, files or its predicate
     READY = "ready"
@@ -38,7 +42,7 @@ class State(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU with the cores next to it, which only tasks on this GPU get while any task needs GPUs."""
+    """This is a GPU with the cores next to it, which only tasks on this GPU get while any task needs GPUs."""
 
     kind: str = "gpu"
     cpus: tuple[int, ...] = ()
@@ -126,13 +130,13 @@ class Machine:
 
     @property
     def usable(self) -> tuple[Node, ...]:
-        """The nodes that are not on the bad-host list."""
+        """Return the nodes that are not on the bad-host list."""
         return tuple(node for node in self.nodes if node.name not in self.bad_hosts)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The resources that one attempt needs.
+    """One attempt needs these resources.
 
     Attributes
     ----------
@@ -172,7 +176,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ModelEstimate:
-    """An estimate that the scaling model shall give: iterations of solves, and extents, as texts."""
+    """The scaling model shall give this estimate: iterations of solves, and extents, are texts."""
 
     iterations: str = ""
     lattice: str | None = None
@@ -180,7 +184,7 @@ class ModelEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One way to run a task, with its own time estimate (seconds), environment and command.
+    """This is one way to run a task, with its own time estimate (seconds), environment and command.
 
     A command of None is the task's own. `is_estimated` is false if the file gives no estimate, or leaves it
     to the scaling model (`by_model`), which has not been asked yet.
@@ -196,7 +200,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A file that a task makes, and when it counts as valid.
+    """This is a file that a task makes; it has conditions on which it counts as valid.
 
     Attributes
     ----------
@@ -227,7 +231,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """The number of times that an attempt is repeated, for each class of failure."""
+    """An attempt is repeated this many times, for each class of failure."""
 
     task: int = 1
     node: int = 5
@@ -309,7 +313,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The share of a task on one node: so many ranks on these cores and GPUs.
+    """This is the share of a task on one node: so many ranks run on these cores and GPUs.
 
     With `share` below 1 the GPU is shared with other tasks.
     """
@@ -324,7 +328,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The places at which an attempt runs; `alternative` is the index into the task's alternatives."""
+    """An attempt runs at these places; `alternative` is the index into the task's alternatives."""
 
     places: tuple[Place, ...]
     alternative: int = 0

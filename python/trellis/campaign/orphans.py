@@ -9,16 +9,17 @@ from .launchers.base import Orphan
 from .manager_state import Course
 from .unfinished_starts import wait_for_exec
 
-#: What outlived its manager has so long between SIGTERM and SIGKILL, and the manager's copies until exec.
+#: Programs that outlived their manager have this long between SIGTERM and SIGKILL; copies of the
+#: manager have it until exec.
 GRACE_SECONDS = 5.0
 
 
 class Orphans:
-    """Meets each dead manager once."""
+    """This meets each dead manager once."""
 
     def __init__(self, course: Course) -> None:
         self.course = course
-        #: Dead managers of which nothing runs any more, or all that does is awaited.
+        #: These are dead managers of which nothing runs any more, or whose programs are all awaited.
         self.met: set[str] = set()
         self._is_stuck = False
 
@@ -34,8 +35,9 @@ class Orphans:
         managers = course.claims.known_managers()
         dead = {name for name, is_alive in managers.items() if not is_alive}
         killed = course.claims.killed & dead - self.met
-        # What they were starting shows which attempt it is from its exec on. A manager that has ended, or
-        # seems dead on another host, bears its name on, and left nothing that is being started here.
+        # A program that they were starting shows from its exec on which attempt it is. A manager
+        # that has ended, or seems dead on another host, bears its name on, and left nothing that
+        # is being started here.
         most = 0.0 if self._is_stuck else 2 * GRACE_SECONDS
         self._is_stuck = bool(killed) and not wait_for_exec(killed, patience=GRACE_SECONDS, most=most)
         if self._is_stuck:
@@ -63,7 +65,7 @@ class Orphans:
         return True
 
     def ended(self) -> list[str]:
-        """Tasks whose attempts were awaited and have ended."""
+        """Return the tasks whose attempts were awaited and have ended."""
         awaited = self.course.awaited
         if not awaited:
             return []
@@ -77,7 +79,9 @@ class Orphans:
         return ended
 
     def _running(self, managers: dict[str, bool]) -> list[Orphan]:
-        """A manager that began after the look at `managers` shows that it is alive before it launches."""
+        """Return the orphans; a manager that began after the look at `managers` shows itself
+        alive before it launches.
+        """
         found = self.course.launcher.orphans(self.course.state, managers)
         return [orphan for orphan in found if not self.course.claims.is_alive(orphan.manager)]
 

@@ -14,17 +14,17 @@ from ..ground.crash_safe_files import require_replaceable
 from .formats import uses_outputs
 from .model import Output, Task
 
-#: Files up to this are hashed for the provenance even if no checksum is asked for.
+#: Files up to this size are hashed for the provenance even if no checksum is asked for.
 HASH_BYTES = 1 << 24
 
 
 def temporary_name(output: Output, attempt: int) -> str:
-    """The name under which an attempt writes an output that the manager renames."""
+    """Return the name under which an attempt writes an output that the manager renames."""
     return f"{output.path}.attempt-{attempt}.partial"
 
 
 def renamed_outputs(task: Task, alternative: int) -> set[int]:
-    """Indices of the outputs that are written under a temporary name."""
+    """Return the indices of the outputs that are written under a temporary name."""
     way = task.alternatives[alternative]
     values = (*task.environment.values(), *way.environment.values())
     return uses_outputs(way.command or task.command) | uses_outputs(values)
@@ -35,7 +35,7 @@ def problem_of(
 ) -> tuple[str | None, dict[str, Any]]:
     """Return the fault of a file (None: there is none), and its size and checksum.
 
-    The checksum is left out for files above `hash_bytes` of which none is asked for.
+    Files above `hash_bytes` get no checksum if none is asked for.
     """
     try:
         status = path.stat()

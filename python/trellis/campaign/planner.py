@@ -21,13 +21,13 @@ from .shapes import NodeType, Shape
 
 Entry = tuple[int, float, int, str]  # -priority, -seconds behind, order, name
 
-#: What has a reservation waits for it this long, in units of its duration, even where others are free.
+#: A head with a reservation waits for it this long, in units of its duration, even where others are free.
 _SOON = 0.5
 
 
 @dataclass(slots=True)
 class Queue:
-    """Ready tasks that ask for the same."""
+    """The ready tasks of a queue ask for the same."""
 
     shapes: list[tuple[int, Shape, int]]  # alternative, shape, ranks
     entries: list[Entry] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Start:
 
 
 class Planner:
-    """Plans the tasks of one allocation.
+    """A planner plans the tasks of one allocation.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Planner:
     # What changes
 
     def graph_changed(self) -> None:
-        """Tasks were added or estimates changed: compute the chains behind all tasks anew."""
+        """Compute the chains behind all tasks anew; tasks were added or estimates changed."""
         order = topological_order(self.tasks)
         self.behind = work_behind(self.tasks, lambda task: self.seconds(task, 0), order)
         self.gpu_tasks = sum(
@@ -126,7 +126,7 @@ class Planner:
             heapq.heappush(self._queue(self.tasks[name]).entries, self._entry(name))
 
     def forget(self, names: Iterable[str]) -> None:
-        """These tasks will not run (done before, failed or skipped)."""
+        """Forget tasks that will not run (done before, failed or skipped)."""
         for name in names:
             self._forget_one(name)
 
@@ -134,19 +134,19 @@ class Planner:
         self.pool.add(node)
 
     def remove_node(self, name: str) -> list[str]:
-        """A node is lost or quarantined; returns the tasks that run on it."""
+        """Remove a node that is lost or quarantined; return the tasks that run on it."""
         for reservation in [r for r in self.reservations if name in r.nodes]:
             self._cancel(reservation)
         return self.pool.remove(name) if name in self.pool.nodes else []
 
     def ready(self, name: str, *, avoid: frozenset[str] = frozenset()) -> None:
-        """A task may run; preferably not on the nodes of `avoid`."""
+        """Queue a task that may run; it preferably does not run on the nodes of `avoid`."""
         if avoid:
             self.avoid[name] = avoid
         heapq.heappush(self._queue(self.tasks[name]).entries, self._entry(name))
 
     def finished(self, name: str, *, again: bool = False) -> None:
-        """An attempt ended: what it had is free. `again`: the task will come back."""
+        """Free what an attempt had that ended. `again`: the task will come back."""
         start = self.running.pop(name)
         self.pool.give_back(name, start.placement.places)
         if not again:
@@ -159,7 +159,7 @@ class Planner:
     # Planning
 
     def plan(self, now: float) -> list[Start]:
-        """One pass: everything that can start now, best first."""
+        """Make one pass: everything that can start now starts, the best first."""
         if self.is_draining:
             return []
         starts = self._start_reserved(now)
@@ -177,7 +177,7 @@ class Planner:
 
     @property
     def waiting(self) -> int:
-        """Ready tasks that have not been placed."""
+        """Return the number of ready tasks that have not been placed."""
         return sum(len(queue.entries) for queue in self.queues.values()) + len(self.reservations)
 
     def _open_queues(self, now: float) -> list[Queue]:
@@ -236,7 +236,7 @@ class Planner:
         return start
 
     def _ends_in_time(self, task: Task, alternative: int, now: float) -> bool:
-        """With one standard deviation to spare."""
+        """Return True if the task ends in time with one standard deviation to spare."""
         if self.end is None:
             return True
         return now + self.seconds(task, alternative) * math.exp(task.spread) <= self.end
@@ -315,9 +315,10 @@ class Planner:
     def _elsewhere_now(
         self, reservation: Reservation, now: float
     ) -> tuple[tuple[int, Shape, int], list[NodeState]] | None:
-        """A way to start it at once on nodes that are not reserved: some joined, or became free early.
+        """Return a way to start it at once on nodes that are not reserved: some joined, or became free early.
 
-        Not while its own will be free soon: they were emptied for it, and would have idled for nothing.
+        There is none while its own nodes will be free soon: they were emptied for it, and would
+        have idled for nothing.
         """
         task = self.tasks[reservation.entry[3]]
         wait = max(reservation.time, now) - min(reservation.promised, now)  # still to come, or late by
@@ -330,7 +331,7 @@ class Planner:
         return None
 
     def _backfill(self, task: Task, alternative: int, shape: Shape, now: float) -> list[NodeState] | None:
-        """A reserved node on which a task of one node would end in time."""
+        """Return a reserved node on which a task of one node would end in time."""
         if shape.nodes > 1 or not self.reservations:
             return None
         end = now + self.seconds(task, alternative)

@@ -1,4 +1,4 @@
-"""The free resources of nodes, and the search for nodes that can give what a task needs."""
+"""Nodes have free resources; the pool searches for nodes that can give what a task needs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from .model import Node, Place, Request
 from .shapes import WHOLE_GPU, Need, NodeType, Shape, shapes_of
 
-#: Type of the node, free common cores, free GPUs, free memory, largest free share of a GPU in use, whether
-#: it is idle, all free cores.
+#: A key has the type of the node, free common cores, free GPUs, free memory, the largest free share of a GPU
+#: in use, whether it is idle, and all free cores.
 Key = tuple[int, int, int, int, int, bool, int]
 
 
 class NodeState:
-    """The free resources of one node; sets of cores and GPUs are bit masks."""
+    """These are the free resources of one node; sets of cores and GPUs are bit masks."""
 
     __slots__ = (
         "bound", "cpus", "ends", "gpus", "index", "is_hidden", "is_whole", "key", "kind", "memory", "name",
@@ -38,7 +38,7 @@ class NodeState:
 
 
 class Pool:
-    """All nodes that can be used now.
+    """These are all nodes that can be used now.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Pool:
         self.version += 1
 
     def remove(self, name: str) -> list[str]:
-        """Take a node away; returns the tasks that it was running."""
+        """Take a node away; return the tasks that it was running."""
         state = self.nodes.pop(name)
         del self.members[state.node.block][name]
         self._take_out(state)
@@ -105,7 +105,7 @@ class Pool:
     # Search
 
     def find(self, shape: Shape, avoid: frozenset[str] = frozenset()) -> list[NodeState] | None:
-        """Nodes of one block that can give it now, the tightest fit; None if there are none."""
+        """Return nodes of one block that can give it now, the tightest fit; None if there are none."""
         if shape.nodes == 1:
             return self._find_one(shape, avoid)
         best: tuple[int, dict[Key, dict[str, NodeState]]] | None = None
@@ -161,7 +161,9 @@ class Pool:
         return key[2] >= need.gpus and key[3] >= need.memory
 
     def _leftover(self, key: Key, shape: Shape) -> tuple[int, int, int]:
-        """GPUs first: a node with few free ones is filled before a whole one is broken into."""
+        """Return what is left, GPUs first: a node with few free ones is filled before a
+        whole one is broken into.
+        """
         need = shape.needs[key[0]]
         assert need is not None
         if need.share:
@@ -225,7 +227,7 @@ class Pool:
         return cpus
 
     def give_back(self, task: str, places: Iterable[Place]) -> None:
-        """A task ended; nodes that are gone are passed over."""
+        """Take back what an ended task had; nodes that are gone are passed over."""
         for place in places:
             state = self.nodes.get(place.node)
             if state is None or task not in state.ends:
@@ -335,7 +337,7 @@ def _mask(numbers: Iterable[int]) -> int:
 
 
 def _lowest(mask: int, count: int) -> list[int]:
-    """The numbers of the lowest bits that are set."""
+    """Return the numbers of the lowest bits that are set."""
     found: list[int] = []
     while mask and len(found) < count:
         low = mask & -mask

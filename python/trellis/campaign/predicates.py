@@ -1,4 +1,4 @@
-"""Predicates of tasks: commands asked at run time whether a task is to run."""
+"""Predicates of tasks are commands that say at run time whether a task is to run."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ASK_AGAIN_SECONDS = 1.0
-#: So many are asked at once; the others wait for their turn.
+#: This many are asked at once; the others wait for their turn.
 MOST_ASKED = 16
-#: Without an answer for so long, a predicate has failed.
+#: A predicate has failed if it gives no answer for this long.
 ANSWER_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a predicate: `is_wanted` says if the task is to run; `failure` explains a fault."""
+    """This is the answer of a predicate: `is_wanted` says if the task is to run; `failure` explains a fault.
+    """
 
     task: str
     is_wanted: bool = False
@@ -30,7 +31,7 @@ class Answer:
 
 
 class Predicates:
-    """The predicates under way, and those to be asked again; they run in the folder `root`."""
+    """These are the predicates under way, and those to be asked again; they run in the folder `root`."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -94,13 +95,13 @@ class Predicates:
         self.answers.append(Answer(name, failure=reason))
 
     def close(self) -> None:
-        """End those that still run."""
+        """End the predicates that still run."""
         for process in self.asking.values():
             _end(process)
 
 
 def _end(process: subprocess.Popen) -> None:
-    """With what it started."""
+    """End a predicate with all that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -9,7 +9,7 @@ from .model import State, Task
 
 
 class Progress:
-    """States of all tasks, from dependencies among tasks alone (files and predicates are the manager's).
+    """These are the states of all tasks, from dependencies among tasks alone.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Progress:
         self.add(tasks)
 
     def add(self, tasks: Mapping[str, Task]) -> None:
-        """New tasks; those they wait for may be done already."""
+        """Add new tasks; those they wait for may be done already."""
         for other, names in followers_of(tasks).items():
             self.followers.setdefault(other, []).extend(names)
         for name in tasks:
@@ -35,11 +35,11 @@ class Progress:
             self.missing[name] = sum(self.state[other] is not State.DONE for other in task.after)
 
     def free(self) -> list[str]:
-        """The tasks that wait for no other task."""
+        """Return the tasks that wait for no other task."""
         return [n for n, count in self.missing.items() if count == 0 and self.state[n] is State.WAITING]
 
     def done(self, name: str) -> list[str]:
-        """A task is done; returns the tasks that wait for no other any more."""
+        """Mark a task as done; return the tasks that wait for no other any more."""
         self._set(name, State.DONE)
         freed = []
         for follower in self.followers.get(name, ()):
@@ -49,7 +49,7 @@ class Progress:
         return freed
 
     def failed(self, name: str, state: State = State.FAILED) -> list[str]:
-        """A task will not be done; returns it and all that are skipped because of it."""
+        """Mark a task that will not be done; return it and all that are skipped because of it."""
         self._set(name, state)
         gone = [name]
         for one in gone:
@@ -60,7 +60,7 @@ class Progress:
         return gone
 
     def set(self, names: Iterable[str], state: State) -> None:
-        """Ready, running, waiting or held."""
+        """Set tasks as ready, running, waiting or held."""
         for name in names:
             self._set(name, state)
 

@@ -88,7 +88,7 @@ class Records:
                 self._on_loss(f"{self.path}: {error}")
 
     def insert(self, table: str, **values: Any) -> None:
-        """A row; mappings, lists and tuples are stored as JSON."""
+        """Insert a row; mappings, lists and tuples are stored as JSON."""
         names = ", ".join(values)
         marks = ", ".join("?" * len(values))
         self._do(
@@ -96,7 +96,7 @@ class Records:
         )
 
     def begin_attempt(self, task: str, number: int, **values: Any) -> None:
-        """A row for an attempt that begins."""
+        """Insert a row for an attempt that begins."""
         self.insert("attempt", task=task, number=number, outcome="running", **values)
         self._tell(
             "attempt-started",
@@ -130,7 +130,7 @@ class Records:
         )
 
     def event(self, kind: str, *, task: str = "", node: str = "", detail: str = "") -> None:
-        """Something worth a line in the report."""
+        """Record an event that is worth a line in the report."""
         self.insert("event", time=time.time(), kind=kind, task=task, node=node, detail=detail)
         self._tell(kind, task=task, node=node, detail=detail)
 

@@ -1,4 +1,4 @@
-"""`trellis campaign report`: one HTML page about a campaign that refers to nothing outside itself."""
+"""`trellis campaign report` makes one HTML page about a campaign; it refers to nothing outside itself."""
 
 from __future__ import annotations
 

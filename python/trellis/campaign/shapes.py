@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..ground.errors import BadArgument
 from .model import Machine, Node, Request, Task
 
-#: A GPU in thousandths, so that fractions add up exactly.
+#: A GPU has this many thousandths, so that fractions add up exactly.
 WHOLE_GPU = 1000
 
 
@@ -50,7 +50,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A request on so many nodes, with the need on each type of node (None: it cannot hold it)."""
+    """This is a request on so many nodes, with the need on each type of node (None: it cannot hold it)."""
 
     nodes: int
     ranks_per_node: int
@@ -58,7 +58,7 @@ class Shape:
 
 
 def need_on(request: Request, ranks: int, kind: NodeType) -> Need | None:
-    """The need of so many ranks on one node; None where it does not fit even when the node is idle."""
+    """Return the need of so many ranks on one node; None where it does not fit even when the node is idle."""
     gpus = share = 0
     if request.gpus_per_rank:
         if request.gpu_kind and request.gpu_kind != kind.gpu_kind:
@@ -85,7 +85,7 @@ def need_on(request: Request, ranks: int, kind: NodeType) -> Need | None:
 
 
 def shapes_of(request: Request, kinds: Sequence[NodeType]) -> list[Shape]:
-    """The ways to spread the ranks over nodes, fewest nodes first; empty: no node type holds it."""
+    """Return the ways to spread the ranks over nodes, fewest nodes first; empty: no node type holds it."""
     if request.nodes is not None:
         counts: Iterable[int] = (request.nodes,)
     else:
@@ -93,7 +93,7 @@ def shapes_of(request: Request, kinds: Sequence[NodeType]) -> list[Shape]:
         if not most_ranks:
             return []
         least = math.ceil(request.ranks / most_ranks)
-        # Of the numbers of ranks per node, not of the numbers of nodes, there are few.
+        # There are few numbers of ranks per node, and many numbers of nodes.
         tried = dict.fromkeys(math.ceil(request.ranks / r) for r in range(most_ranks, 0, -1))
         fewest = next((n for n in tried if n >= least and _shape(request, n, kinds)), None)
         if fewest is None:
@@ -123,7 +123,7 @@ def check_requests(tasks: Iterable[Task], machine: Machine) -> None:
     Raises
     ------
     Unsatisfiable
-        With the task and the reason.
+        The message has the task and the reason.
     """
     reasons: dict[Request, str | None] = {}
     for task in tasks:
@@ -145,7 +145,7 @@ def check_requests(tasks: Iterable[Task], machine: Machine) -> None:
 
 
 def why_never(request: Request, machine: Machine) -> str | None:
-    """Why a request can never be met; None if it can."""
+    """Return why a request can never be met; None if it can."""
     kinds = list(dict.fromkeys(map(NodeType.of, machine.usable)))
     if not kinds:
         return "there is no usable node"

@@ -20,7 +20,7 @@ from .planner import Planner, Start
 from .progress import Progress
 from .shapes import check_requests
 
-#: Seconds after which a program on a bad node is seen to have failed.
+#: A program on a bad node is seen to have failed after this many seconds.
 BAD_NODE_SECONDS = 10.0
 
 
@@ -177,7 +177,7 @@ class Simulator:
 
 
 def lower_bound(machine: Machine, tasks: Mapping[str, Task], seed: int) -> float:
-    """max(critical path, work per resource): no order of the tasks on this machine ends sooner."""
+    """Return max(critical path, work per resource): no order of the tasks on this machine ends sooner."""
     finish: dict[str, float] = {}
     gpu_work = cpu_work = 0.0
     for name in topological_order(tasks):

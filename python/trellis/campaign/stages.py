@@ -1,4 +1,4 @@
-"""Trellis stages as tasks: a run file with changes, and the command that runs it."""
+"""Stages of Trellis become tasks: each has a run file with changes, and the command that runs it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..run_files.writing import to_toml
 
 
 def run_file_model(kind: str, content: Mapping[str, Any]) -> Any:
-    """The model of a stage's run files; None for analyze, whose options are checked by itself."""
+    """Return the model of a stage's run files; None for analyze, which checks its options itself."""
     if kind == "generate":
         return HmcRun if "molecular_dynamics" in content else GenerateRun
     return {"measure": MeasureRun}.get(kind)
 
 
 def run_file_text(kind: str, template: Mapping[str, Any], changes: Mapping[str, Any], where: str) -> str:
-    """The TOML text of a run file with changes {"table.key": value}.
+    """Return the TOML text of a run file with changes {"table.key": value}.
 
     Raises
     ------

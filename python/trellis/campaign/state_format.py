@@ -1,4 +1,4 @@
-"""The format of a campaign's state folder: managers of different versions of Trellis must not share one."""
+"""A campaign's state folder has a format: managers of different versions of Trellis must not share one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from ..ground.crash_safe_files import make_folder
 from ..ground.errors import FileError
 
-#: Grows with each change of claims or their names that an older manager would misread.
+#: The number grows with each change of claims or their names that an older manager would misread.
 FORMAT = 1
 
 
 def check_format(state: Path) -> None:
-    """Make the folder, or see whether its files mean what this version takes them to mean.
+    """Make the folder, or check that its files mean what this version takes them to mean.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The state of a campaign's tasks as its folder shows it; nothing is changed."""
+"""This module tells the state of a campaign's tasks from its folder; it changes nothing."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def read_status(campaign: Campaign) -> dict[str, Any]:
 
 
 def _skip_followers(gone: list[str], what: str, skipped: dict[str, str]) -> None:
-    """`gone`: a task and all that will not run because of it."""
+    """Add to `skipped` the tasks that will not run because of `gone`: a task and all that it stops."""
     for name in gone[1:]:
         skipped[name] = f"it needs {gone[0]}, which {what}"
 
 
 def _said_by_predicates(state: Path) -> dict[str, str | None]:
-    """Tasks that the last answer of their predicate left out (None), or why there was none.
+    """Return the tasks that the last answer of their predicate left out (None), or why there was none.
 
     A later run asks again, and may have claimed them.
     """

@@ -37,7 +37,7 @@ def submit_once(
     is_repeat: bool = False,
     is_stubborn: bool = False,
 ) -> str:
-    """Submit a job whose name no other job has; its identifier.
+    """Submit a job whose name no other job has, and return its identifier.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _cancel(system: BatchSystem, jobs: Sequence[str]) -> None:
 
 
 def main() -> int:
-    """See the head of this file."""
+    """Run the command that the head of this file describes."""
     words = sys.argv[1:]
     chosen = words.pop(0).removeprefix("--system=") if words[0].startswith("--system=") else "slurm"
     system = SYSTEMS[chosen]

@@ -29,14 +29,14 @@ def _shape_of_value(value: Any) -> str:
 
 Duration = Annotated[float | int | str, BeforeValidator(_duration)]
 LongDuration = Annotated[Duration, AfterValidator(_longer_than_nothing)]
-#: Words, or a line for sh.
+#: A command is a list of words, or a line for sh.
 Words = Annotated[
     Annotated[list[str], Tag("list")] | Annotated[str, Tag("text")], Discriminator(_shape_of_value)
 ]
 
 
 class CampaignTable(Table):
-    """[campaign]"""
+    """The table [campaign] describes the campaign as a whole."""
 
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
@@ -69,7 +69,7 @@ class CampaignTable(Table):
 
 
 class OutputTable(Table):
-    """An entry of `outputs`; a string is a path with the defaults."""
+    """This is an entry of `outputs`; a string is a path with the defaults."""
 
     path: str = Field(description="This is the file, with {parameters}; it is relative to `root`.")
     min_bytes: int = Field(default=1, ge=0, description="A file of fewer bytes does not count as written.")
@@ -88,7 +88,7 @@ class OutputTable(Table):
 
 
 class RetriesTable(Table):
-    """`retries`: repetitions after a failure, by class."""
+    """The table `retries` has the repetitions after a failure, by class."""
 
     task: int = Field(
         default=1,
@@ -112,7 +112,7 @@ class RetriesTable(Table):
 
 
 class EstimateTable(Table):
-    """`estimate` as a table: seconds from parameters, before anything has been measured."""
+    """The table `estimate` has seconds from parameters, before anything has been measured."""
 
     formula: str | None = Field(
         default=None, description='This formula gives the duration, as "3e-4 * volume / mass" does.'
@@ -143,7 +143,7 @@ class EstimateTable(Table):
         return self
 
 
-#: The estimate of a stage that the scaling model gives.
+#: The scaling model gives the estimate of a stage that has this word.
 BY_MODEL = "model"
 
 
@@ -169,7 +169,7 @@ ValueList = Annotated[
 
 
 class RequestTable(Table):
-    """The resources that an attempt needs; a task and its alternatives have these keys."""
+    """An attempt needs these resources; a task and its alternatives have these keys."""
 
     nodes: int | None = Field(
         default=None,
@@ -207,7 +207,7 @@ class RequestTable(Table):
 
 
 class AlternativeTable(RequestTable):
-    """[[task.alternatives]]: another way to run it; what is not given is the task's."""
+    """A table [[task.alternatives]] is another way to run a task; keys that are not given are the task's."""
 
     command: Words | None = Field(
         default=None, description="The command is a list of words, or a line for sh."
@@ -215,7 +215,7 @@ class AlternativeTable(RequestTable):
 
 
 class TaskTable(RequestTable):
-    """[[task]]: one task, or one for each combination of `over` and `rows`."""
+    """A table [[task]] is one task, or one for each combination of `over` and `rows`."""
 
     name: str = Field(
         description="The task has this name, with {parameters}; names are unique after the expansion."
@@ -320,7 +320,7 @@ class CampaignFile(Table):
 
 
 class MadeTasksFile(Table):
-    """The content of the `makes` file that a task writes."""
+    """A task writes this content to its `makes` file."""
 
     variables: dict[str, Any] = {}
     task: list[TaskTable] = []

@@ -17,12 +17,12 @@ from .model import Failure, Output, State, Task
 from .orphans import Orphans
 from .outputs import problem_of, set_aside, still_valid
 
-#: Outputs, the path that each was written to, and whether it still is to be renamed.
+#: These are outputs, the path that each was written to, and whether it still is to be renamed.
 Written = list[tuple[Output, str, bool]]
 
 
 class Past:
-    """Judges tasks by their files."""
+    """This judges tasks by their files."""
 
     def __init__(self, course: Course) -> None:
         self.course = course
@@ -41,14 +41,14 @@ class Past:
             course.free(name)
 
     def meet_made(self, made: list[str]) -> None:
-        """Tasks that were made just now. An earlier run may have made the same, and done them."""
+        """Judge tasks that were made just now. An earlier run may have made the same, and done them."""
         self.course.is_begun = False  # none may start before all have been looked at
         judged = self._judge_all(made)
         self.course.is_begun = True
         self._free(judged)
 
     def look_at_foreign(self) -> None:
-        """Now and then: tasks that other managers had claimed."""
+        """Look now and then at tasks that other managers had claimed."""
         course = self.course
         for name in list(course.foreign):
             is_judged = self._judge_again(name)
@@ -57,12 +57,14 @@ class Past:
                 course.records.event("claim-taken-over", task=name, detail=last.manager)
 
     def look_at_awaited(self) -> None:
-        """Now and then: attempts that outlived their manager. At their end the outputs decide as always."""
+        """Look now and then at attempts that outlived their manager. At their end the
+        outputs decide as always.
+        """
         for name in self.orphans.ended():
             self._judge_again(name)
 
     def _judge_all(self, names: list[str]) -> list[str]:
-        """These and what they have made, and so on."""
+        """Judge these tasks, the tasks that they have made, and so on."""
         todo = list(names)
         for name in todo:
             todo += self.judge(name, self.course.histories.get(name, History()))
@@ -88,7 +90,9 @@ class Past:
     # What
 
     def judge(self, name: str, history: History) -> list[str]:
-        """One task: done, given up, held by another, or to run here. Names of the tasks that it made."""
+        """Judge one task: it is done, given up, held by another, or to run here; return
+        the tasks that it made.
+        """
         course, task = self.course, self.course.tasks[name]
         last = self._last_word(name, history)
         if last is None:
@@ -124,7 +128,7 @@ class Past:
         return history
 
     def _still_done(self, task: Task, history: History) -> dict[str, Any] | None:
-        """The outputs as they were recorded, if they still are so; what has not got its name gets it."""
+        """Return the outputs as they were recorded, if they still are so; those without their name get it."""
         course, stored = self.course, history.content["outputs"]
         problem = still_valid(course.root, stored, task)
         if problem is not None:
@@ -141,10 +145,10 @@ class Past:
             self.course.cost.learn(task, alternative, seconds)
 
     def _found_whole(self, task: Task, history: History) -> dict[str, Any] | None:
-        """Outputs of which no claim says that they are done, if all of them prove themselves.
+        """Return outputs that no claim calls done, if all of them prove themselves.
 
-        Of a task that was never claimed they are adopted; what a dead manager's attempt left is taken over.
-        Either is an attempt of its own, which starts nothing.
+        Outputs of a task that was never claimed are adopted; those that a dead manager's attempt left are
+        taken over. Either is an attempt of its own, which starts nothing.
         """
         course, number = self.course, history.attempt + 1
         if task.name in course.awaited or not _can_prove(task, history):
@@ -189,7 +193,7 @@ class Past:
 
 
 def _alternative(task: Task, history: History) -> int | None:
-    """The way in which the last attempt ran, if the file of the campaign still has it."""
+    """Return the way in which the last attempt ran, if the file of the campaign still has it."""
     alternative = history.claim.get("alternative", 0)
     is_known = isinstance(alternative, int) and 0 <= alternative < len(task.alternatives)
     return alternative if is_known else None

@@ -1,4 +1,4 @@
-"""Durations as people write them."""
+"""People write durations in these ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that a manager was starting when it was killed: processes between their fork and their exec.
+"""A manager that was killed may have been starting programs: they are between their fork and their exec.
 
 Such a process is a copy of its manager and shows nothing of the attempt that it will be. But the kernel's
 name of a process (prctl(2), PR_SET_NAME) goes to its copies and is replaced by exec: managers bear one of
@@ -76,7 +76,7 @@ def wait_for_exec(
 
 
 def _look(names: Collection[bytes]) -> tuple[list[int], list[int]]:
-    """Processes with such a name, and those in the middle of exec."""
+    """Return the processes with such a name, and those in the middle of exec."""
     copies, within_exec = [], []
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -92,7 +92,7 @@ def _look(names: Collection[bytes]) -> tuple[list[int], list[int]]:
 
 
 def _name_of(pid: int) -> bytes | None:
-    """None: it has ended, and waits to be asked for its status."""
+    """Return the name of a process; None: it has ended, and waits to be asked for its status."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         head, _, rest = file.read().rpartition(b")")
     return None if rest.split()[0] in (b"Z", b"X") else head.partition(b"(")[2]

@@ -1,5 +1,5 @@
-"""Attempts of managers that were killed before they committed them, or their ends, to their records: what the
-claims say of them."""
+"""A killed manager may not have committed attempts, or their ends, to its records; the claims tell of them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def unrecorded(
     alive: Mapping[str, bool],
     ends: Mapping[str, float],
 ) -> list[dict[str, Any]]:
-    """Attempts that their managers were killed too early to record, from their claims."""
+    """Return the attempts that their managers were killed too early to record, from their claims."""
     known = {(row["task"], row["number"]) for row in recorded}
     found = []
     for task, number in claims.attempts():

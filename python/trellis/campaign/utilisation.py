@@ -34,7 +34,7 @@ def recorded_runs(state: Path) -> list[Run]:
 
 
 def gpu_idle(runs: Sequence[Run], gpus: int, until: float) -> float | None:
-    """1 - (GPU seconds of work that counted) / (GPUs * time); None without GPUs."""
+    """Return 1 - (GPU seconds of work that counted) / (GPUs * time); None without GPUs."""
     if not gpus or until <= 0:
         return None
     used = sum(
@@ -50,7 +50,7 @@ def last_gpu_end(runs: Sequence[Run]) -> float:
 
 
 def blocks_kept(machine: Machine, placements: Sequence[Placement]) -> float:
-    """Fraction of the attempts on several nodes that lie within one block."""
+    """Return the fraction of the attempts on several nodes that lie within one block."""
     block = {node.name: node.block for node in machine.nodes}
     several = [p for p in placements if len(p.places) > 1]
     if not several:
@@ -69,21 +69,22 @@ def startup_seconds(outcome: Outcome) -> float:
 
 
 def _finite(fraction: float | None) -> float:
-    """0 where there is nothing that could idle: no GPUs, or no task on them."""
+    """Return the fraction, or 0 where there is nothing that could idle: no GPUs, or no task on them."""
     return 0.0 if fraction is None else fraction
 
 
 def simulate(
     machine: Machine, tasks: Mapping[str, Task], *, seed: int = 1, period: float = 0.0, naive: bool = True
 ) -> dict[str, Any]:
-    """Simulate a campaign; the JSON object of `trellis campaign simulate --json`: all numbers are finite.
+    """Simulate a campaign; return the JSON object of `trellis campaign simulate --json`.
 
-    Without GPUs both idle fractions are 0; without tasks on GPUs that until the last of them is 0.
-    Where tasks are left and the allocation has no end, the makespan is the time of the last event.
+    All numbers are finite. Without GPUs both idle fractions are 0; without tasks on GPUs that until
+    the last of them is 0. Where tasks are left and the allocation has no end, the makespan is the
+    time of the last event.
     """
     outcome = Simulator(machine, tasks, seed=seed, period=period).run()
     runs = outcome.runs
-    # Where no node ever joined, all GPUs of the machine were idle.
+    # All GPUs of the machine were idle where no node ever joined.
     gpus = sum(len(n.gpus) for n in machine.usable if n.name in outcome.ready_at or not outcome.ready_at)
     done = Counter(run.task for run in runs if run.outcome == "done")
     used = {node for run in runs for node in run.placement.nodes}

@@ -1,4 +1,4 @@
-"""Looking at what runs: time-outs, silence, hanging, nodes that come and go."""
+"""Attempts that run are watched: there are time-outs, silence, hanging, and nodes that come and go."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .attempt import Attempt, grown_size
 from .judging import is_sound
 from .manager_state import Course
 
-#: A task has so much time between SIGTERM and SIGKILL.
+#: A task has this much time between SIGTERM and SIGKILL.
 GRACE_SECONDS = 5.0
-#: A quarantined node that comes back and is sound is used again, so many times.
+#: A quarantined node that comes back and is sound is used again this many times.
 MOST_RETURNS = 2
 
 
 class Watch:
-    """Ends attempts that take too long, and follows the launcher's nodes."""
+    """This ends attempts that take too long, and follows the launcher's nodes."""
 
     def __init__(self, course: Course) -> None:
         self.course = course
@@ -24,7 +24,7 @@ class Watch:
         self.returns: dict[str, int] = {}
 
     def look_at_times(self, now: float) -> None:
-        """Limits of all running attempts."""
+        """Look at the limits of all running attempts."""
         for attempt in self.course.running.values():
             if attempt.handle is None or attempt.killed_for:
                 continue
@@ -39,7 +39,9 @@ class Watch:
                     self.kill(attempt, "silence")
 
     def look_at_claims(self) -> None:
-        """Others may have taken this manager for dead: what they run now must not run here, too."""
+        """Look at the claims: others may have taken this manager for dead, and what they run
+        must not run here, too.
+        """
         for name, attempt in self.course.running.items():
             if attempt.handle is None or attempt.killed_for:
                 continue
@@ -47,21 +49,21 @@ class Watch:
                 self.kill(attempt, "taken over")
 
     def kill(self, attempt: Attempt, why: str) -> None:
-        """Ask it to end; :meth:`kill_hard` makes it."""
+        """Ask an attempt to end; :meth:`kill_hard` makes it end."""
         attempt.killed_for = why
         assert attempt.handle is not None
         self.course.launcher.kill(attempt.handle)
         heapq.heappush(self.killed, (time.monotonic() + GRACE_SECONDS, attempt.task.name))
 
     def kill_hard(self, now: float) -> None:
-        """End what has not ended by itself after it was asked to."""
+        """End the attempts that have not ended by themselves after they were asked to."""
         while self.killed and self.killed[0][0] <= now:
             attempt = self.course.running.get(heapq.heappop(self.killed)[1])
             if attempt is not None and attempt.killed_for and attempt.handle is not None:
                 self.course.launcher.kill(attempt.handle, hard=True)
 
     def look_at_nodes(self) -> None:
-        """Nodes that were lost, that report late, or that come back."""
+        """Look at nodes that were lost, that report late, or that come back."""
         course = self.course
         joined, lost = course.launcher.node_changes()
         for name in lost:
