@@ -1,6 +1,6 @@
-"""A machine from measurements: speeds of kernels, of exchanges and of sums, as benchmarks print them.
+"""Measurements describe a machine: benchmarks print speeds of kernels, of exchanges and of sums.
 
-The benchmarks are started by trellis.commands.model_calibrate; here their numbers become speeds and
+trellis.commands.model_calibrate starts the benchmarks; here their numbers become speeds and
 constants, and :mod:`trellis.model.calibrated_file` writes them as a machine file.
 """
 
@@ -19,7 +19,7 @@ from .fit import Fit, fit
 from .mapping import least_surface_grid, spin_grid
 from .phases import Extents
 
-#: Names of kernels of the benchmarks, and of the systems of costs.json that they stand for.
+#: Kernels of the benchmarks have these names; behind them are the systems of costs.json that they stand for.
 KERNELS = {
     "wilson_hop": ("wilson_hop", "wilson_schur", "clover_schur", "twisted_clover_schur"),
     "staggered_hop": ("staggered_hop", "staggered_schur"),
@@ -36,7 +36,7 @@ KERNELS = {
 
 @dataclass(frozen=True)
 class Rate:
-    """This is the measured speed of a kernel on a rank: what the model counts as flops, over seconds.
+    """This is the measured speed of a kernel on a rank: the flops that the model counts, over seconds.
 
     `extents` are those of a rank; link_reals and rhs are 0 where they say nothing.
     """
@@ -117,14 +117,14 @@ def add_kernels(calibration: Calibration, found: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """The process grid of a measurement, and the local extents of a rank."""
+    """This is the process grid of a measurement, and the local extents of a rank."""
 
     grid: tuple[int, ...]
     local: Extents
 
     @property
     def ranks(self) -> int:
-        """The number of ranks."""
+        """Return the number of ranks."""
         return math.prod(self.grid)
 
 
@@ -154,7 +154,7 @@ def rate_of(
 def _speed_of(
     kernel: str, result: Mapping[str, Any], place: Place, peak: float, bandwidth: float
 ) -> float | None:
-    """Return GF/s of a rank in a system; None where costs.json has it not in this storage."""
+    """Return GF/s of a rank in a system; None where costs.json does not have it in this storage."""
     measured = result["gflops"] / place.ranks
     if kernel == result["kernel"] or "bytes" not in result or "flops" not in result:
         return float(measured)

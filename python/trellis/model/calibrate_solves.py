@@ -1,7 +1,7 @@
-"""Speeds of what surrounds hops: linear algebra of solvers, parts of multigrid, updates of spin glasses.
+"""Parts of a run that surround hops have speeds, too: linear algebra, parts of multigrid, updates of glasses.
 
-Each is what the model counts as flops of a part, over the seconds that a benchmark measured, so that a
-forecast of the same run gives the same seconds.
+Each speed is the flops of a part as the model counts them, over the seconds that a benchmark measured, so
+that a forecast of the same run gives the same seconds.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .phases import Extents
 from .workloads import glass, multigrid
 from .workloads.solves import LINEAR_ALGEBRA, REAL_BYTES, SCALE_BYTES, System, passes
 
-#: Storages other than double take time as their bytes do.
+#: Storages other than double take time in proportion to their bytes.
 _OTHERS = ("float", "half")
 
 
 def add_solver(calibration: Calibration, found: Mapping[str, Any]) -> None:
-    """Add the linear algebra of an iteration of conjugate gradients: `bench solver` without the hops of it.
+    """Add the linear algebra of an iteration of conjugate gradients: `bench solver` less its hops.
 
     The benchmark iterates in double on one right-hand side.
     """
@@ -44,7 +44,7 @@ def add_solver(calibration: Calibration, found: Mapping[str, Any]) -> None:
 def add_multigrid(
     calibration: Calibration, found: Mapping[str, Any], *, block: Extents, vectors: int, cycles: int
 ) -> None:
-    """Add the parts of multigrid solves of two levels with the Schwarz method, of `bench multigrid`.
+    """Add the parts of multigrid solves of two levels with the Schwarz method, from `bench multigrid`.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _flops_of(
 
 
 def add_glass(calibration: Calibration, found: Mapping[str, Any]) -> None:
-    """Add the updates of spin glasses, of `bench glass`."""
+    """Add the updates of spin glasses, from `bench glass`."""
     for row in found["results"]:
         place = place_of(row, is_glass=True)
         name = row["kernel"] + ("_pass" if row["sweeps_per_pass"] > 1 else "")

@@ -1,4 +1,4 @@
-"""The machine file of a calibration: devices with speeds, links, and constants of the software."""
+"""The machine file of a calibration has devices with speeds, links, and constants of the software."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..ground.errors import BadArgument
 from .calibrate import Calibration, Rate
 from .fit import Fit
 
-#: Relative error of the model's form where nothing was compared on the machine yet.
+#: This is the relative error of the model's form where nothing was compared on the machine yet.
 ASSUMED_ERROR = 0.1
 
 

@@ -1,5 +1,7 @@
-"""This module chooses nodes, process grid, rank order and way of the network, for a deadline or an
-efficiency."""
+"""This module chooses how to run, for a deadline or an efficiency.
+
+It chooses nodes, process grid, rank order and way of the network.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,14 @@ from .phases import Extents
 from .workloads.iterations import IterationCounts
 from .workloads.runs import AnyRun, workload_of
 
-#: Ways to lay ranks on nodes: boxes of least surface, and orders of their coordinates.
+#: Ranks are laid on nodes in these ways: in boxes of least surface, or in orders of their coordinates.
 ORDERS: tuple[str | None, ...] = (None, "xyzt", "tzyx")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A way to run: the forecast, the order of ranks on nodes (None: boxes), and the link to other nodes."""
+    """This is a way to run: the forecast, the order of ranks on nodes (None: boxes), the link to other nodes.
+    """
 
     forecast: Forecast
     order: str | None
@@ -28,7 +31,7 @@ class Choice:
 
     @property
     def order_in_words(self) -> str:
-        """The order for people."""
+        """Return the order in words for people."""
         return "boxes of least surface" if self.order is None else f"{self.order} ({self.order[0]} fastest)"
 
 

@@ -1,11 +1,11 @@
-"""The time of a phase in closed form.
+"""A phase has a time in closed form.
 
     T = (T_local^p + T_network^p)^(1/p) + g sum_in m / B_in + a d
 
 T_local is the time of the rank's work, from a measured speed or the roofline. T_network is that of the card
 with the most traffic: the messages of its ranks to other nodes, and their overheads. g weighs what travels
 within a node, and a the d directions in which ranks are cut; both count beyond the exchange that a measured
-speed contains. Names of LogGP: L latency, o overhead, G = 1 / B.
+speed contains. LogGP has the names L for latency, o for overhead, and G = 1 / B.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .machine import HardwareModel
 from .mapping import RankMap
 from .phases import Phase, Workload
 
-#: Parts of a time, as tables name what limits.
+#: Tables name one of these parts of a time as its limit.
 LIMITS = (
     "memory",
     "arithmetic",
@@ -76,7 +76,7 @@ class StepTime:
 
     @property
     def limit(self) -> str:
-        """The part that takes most of the time, over all phases."""
+        """Return the part that takes most of the time, over all phases."""
         shares: dict[str, float] = {}
         for phase in self.phases:
             shares[phase.limit] = shares.get(phase.limit, 0.0) + phase.total

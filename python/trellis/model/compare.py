@@ -1,4 +1,5 @@
-"""Measured times beside their forecasts: results of trellis generate and trellis measure."""
+"""Measured times stand beside their forecasts: results of trellis generate and trellis measure are compared.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from .phases import Extents
 from .workloads.iterations import IterationCounts, both, read_iterations
 from .workloads.runs import process_grid, run_of, step_name, workload_of
 
-#: Things to look at when a run is slower than its machine should be, by what limits the forecast.
+#: These are things to look at when a run is slower than its machine should be, by what limits the forecast.
 BINDING = "check that ranks and threads are bound to cores of their own (trellis doctor)"
 OTHERS = "check that nothing else runs on the nodes, and that the clock of the cores is the calibration's"
 TUNER = "check that the tuner's cache is read (trellis tune): the first steps of a run may contain its trials"
@@ -59,12 +60,12 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """Measured over forecast time."""
+        """Return measured over forecast time."""
         return self.measured / self.forecast.seconds
 
     @property
     def verdict(self) -> str:
-        """The comparison in words: within the band, slower or faster."""
+        """Return the comparison in words: within the band, slower or faster."""
         if self.measured > self.forecast.high:
             return "slower"
         return "faster" if self.measured < self.forecast.low else "within"

@@ -1,9 +1,10 @@
-"""Costs of the core's operators and kernels as polynomials, read from costs.json.
+"""This module reads the costs of the core's operators and kernels, as polynomials, from costs.json.
 
 tools/write_model_costs.py writes the file from what the core declares (`trellis bench costs`). A polynomial
-is a table from products of symbols to coefficients. Symbols: V sites of a rank, F sites of a face of it, rhs
-right-hand sides, Ls slices of the fifth dimension. Sums of staggered energies are those of one or two
-right-hand sides, where the hop forms them; for others the core reads two fields more, which is not counted.
+is a table from products of symbols to coefficients. The symbols are V for the sites of a rank, F for the
+sites of a face of it, rhs for the right-hand sides, and Ls for the slices of the fifth dimension. Sums of
+staggered energies are those of one or two right-hand sides, where the hop forms them; for others the core
+reads two fields more, which is not counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Message-level times by SimGrid: contention and topologies that the closed form does not know.
+"""SimGrid gives times of single messages, with contention and topologies that the closed form does not know.
 
 SimGrid (https://simgrid.org, Debian's python3-simgrid) is optional; only this file knows it. Ranks are
 actors, cards are links of their own, and messages of a phase travel at once. Two generations of its interface
@@ -81,7 +81,8 @@ def _python_with_simgrid() -> str:
     raise NotAvailable(_MISSING)
 
 
-#: It runs where SimGrid is. A message takes all links of its way at once; factors of TCP are set to 1.
+#: This program runs where SimGrid is. A message takes all links of its way at once;
+#: factors of TCP are set to 1.
 _PROGRAM = r"""
 import json, sys
 import simgrid

@@ -1,4 +1,4 @@
-"""Fits of few constants to named data, with errors, and what the data do not determine.
+"""A few constants are fitted to named data, with errors; a fit also says what the data do not determine.
 
 Constants are positive, and are fitted by their logarithms; residuals are logarithms of model over data.
 """
@@ -20,14 +20,14 @@ Residuals = Callable[[Constants], "NDArray[np.float64]"]
 
 #: A constant whose relative error is larger is not determined by the data.
 LARGEST_RELATIVE_ERROR = 0.5
-#: So small a singular value of the scaled Jacobian, against the largest, is a direction without data.
+#: A smaller singular value of the scaled Jacobian, against the largest, is a direction without data.
 _SMALLEST_SINGULAR_VALUE = 1e-6
 _SMALL_CHANGE = 1e-3
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The outcome of a fit.
+    """This is the outcome of a fit.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Fit:
 
     @property
     def undetermined(self) -> list[str]:
-        """The constants that the data do not determine."""
+        """Return the constants that the data do not determine."""
         return [name for name, error in self.relative_errors.items() if not error < LARGEST_RELATIVE_ERROR]
 
     def require_determined(self) -> None:
@@ -74,7 +74,7 @@ class Fit:
     def relative_error(self, quantity: Callable[[Constants], float]) -> float:
         """Return the relative error of a quantity that follows from the errors of the constants.
 
-        To first order, by small changes of the logarithms of the constants.
+        It is of first order, by small changes of the logarithms of the constants.
         """
         central = quantity(self.values)
         changes = []

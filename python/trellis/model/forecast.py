@@ -1,4 +1,5 @@
-"""Forecasts: the time of a run's step on so many nodes of a machine, what limits it, and how sure that is."""
+"""A forecast tells the time of a run's step on some nodes of a machine, what limits it, and how sure that is.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ from .phases import Extents, Workload
 from .workloads.iterations import IterationCounts
 from .workloads.runs import AnyRun, extents_of, process_grid, require_grid, step_name, workload_of
 
-#: Without measurements on the machine a forecast is good to this factor.
+#: A forecast without measurements on the machine is good to this factor.
 NOMINAL_FACTOR = 2.0
-#: Relative error of the model's form where the machine file has none.
+#: This is the relative error of the model's form where the machine file has none.
 MODEL_ERROR = 0.1
 
 
@@ -64,18 +65,18 @@ class Forecast:
 
     @property
     def limit(self) -> str:
-        """The part that takes most of the time."""
+        """Return the part that takes most of the time."""
         return self.time.limit
 
     @property
     def node_hours(self) -> float:
-        """Node hours of a step."""
+        """Return the node hours of a step."""
         return self.nodes * self.seconds / 3600
 
 
 @dataclass(frozen=True)
 class ForecastTable:
-    """Forecasts of a run on a machine.
+    """These are the forecasts of a run on a machine.
 
     Attributes
     ----------

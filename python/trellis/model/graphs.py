@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..ground.errors import BadArgument
 
-#: Probabilities of the quadrants A, B and C.
+#: The quadrants A, B and C have these probabilities.
 A, B, C = 0.57, 0.19, 0.19
 LARGEST_SCALE = 26
 Edges = NDArray[np.int64]
@@ -60,7 +60,7 @@ def adjacency(edges: Edges, vertices: int) -> Any:
 
 @dataclass(frozen=True)
 class SearchCount:
-    """Counts of a search, one entry for each level, over all ranks.
+    """These are the counts of a search, one entry for each level, over all ranks.
 
     Attributes
     ----------

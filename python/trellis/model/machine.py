@@ -1,4 +1,5 @@
-"""The machine as the model sees it: the tables of its file, with speeds of kernels and links by name."""
+"""This is the machine as the model sees it: the tables of its file, with speeds of kernels and links by name.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ from ..ground.errors import BadArgument
 from ..run_files.loading import load_run_file, parse_run_file
 from .phases import Phase, volume
 
-#: Where no constant is given: messages hide well but not wholly, and sums take a few microseconds.
+#: This holds where no constant is given: messages hide well but not wholly, and sums take a few microseconds.
 NOMINAL_OVERLAP = 4.0
 NOMINAL_SUM_US, NOMINAL_SUM_LOG2_US = 5.0, 3.0
-#: Rates at extents that differ from those measured by more than this factor in volume are not taken over.
+#: Rates are not taken over from extents that differ by more than this factor in volume from those measured.
 _FARTHEST = 16.0
 
 
@@ -75,12 +76,12 @@ class HardwareModel:
 
     @property
     def is_calibrated(self) -> bool:
-        """True if constants come from measurements on the machine."""
+        """Return True if constants come from measurements on the machine."""
         return self.costs.measured
 
     @property
     def ranks_per_node(self) -> int:
-        """Devices of a node."""
+        """Return the number of devices of a node."""
         return self.device.count
 
     def link(self, between: str) -> LinkTable | None:
@@ -103,17 +104,17 @@ class HardwareModel:
 
     @property
     def overlap(self) -> float:
-        """The exponent p of imperfect overlap."""
+        """Return the exponent p of imperfect overlap."""
         return _value(self.costs.overlap, NOMINAL_OVERLAP)
 
     @property
     def exchange_seconds(self) -> float:
-        """Time of an exchange for each direction that is cut."""
+        """Return the time of an exchange for each direction that is cut."""
         return 1e-6 * _value(self.costs.exchange_us, 2 * self.device.launch_us)
 
     @property
     def in_node(self) -> float:
-        """The factor of messages within a node."""
+        """Return the factor of messages within a node."""
         return _value(self.costs.in_node, 1.0)
 
     def sum_seconds(self, ranks: int) -> float:
@@ -136,7 +137,7 @@ class HardwareModel:
 
     @property
     def network_link(self) -> LinkTable:
-        """The link from a node to the network.
+        """Return the link from a node to the network.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Ranks on nodes: which faces of a rank leave its node, for boxes, orders and files.
+"""Ranks lie on nodes in boxes, orders or by a file; faces of a rank leave its node or stay there.
 
 Rank numbers run x fastest over the process grid, as those of trellis do; an order places them on nodes.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..ground.errors import BadArgument, FileError
 
 Coordinates = tuple[int, ...]
-#: Least local extent of a cut direction that has room for hops over three sites.
+#: A cut direction of at least this local extent has room for hops over three sites.
 _ROOM = 4
 
 
@@ -42,12 +42,12 @@ class RankMap:
 
     @property
     def node_count(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes."""
         return int(self.nodes.max()) + 1
 
     @property
     def most_on_a_node(self) -> int:
-        """The ranks of the fullest node."""
+        """Return the number of ranks on the fullest node."""
         return int(np.bincount(self.nodes.ravel()).max())
 
     def leaves_node(self, mu: int, step: int) -> NDArray[np.bool_]:
@@ -147,7 +147,7 @@ def surface(ranks: RankMap, local: Sequence[int]) -> float:
 def best_box(grid: Sequence[int], ranks_per_node: int, local: Sequence[int]) -> Coordinates:
     """Return the box of the grid with the least surface between nodes, that of trellis::group_by_node.
 
-    Of several with one surface the least in the order of x, then y, z and t is taken.
+    If several have that surface, the least in the order of x, then y, z and t is taken.
 
     Raises
     ------
@@ -202,8 +202,8 @@ def primes(count: int) -> list[int]:
 def least_surface_grid(extents: Sequence[int], ranks: int) -> Coordinates:
     """Return the process grid with the least surface a rank, as choose_process_grid of the core takes it.
 
-    Local extents are even, and of cut directions at least 4 where that is possible. Of several with one
-    surface the one that cuts later directions more is taken.
+    Local extents are even; those of cut directions are at least 4 where that is possible. If several grids
+    have that surface, the one that cuts later directions more is taken.
 
     Raises
     ------

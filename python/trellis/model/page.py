@@ -1,4 +1,4 @@
-"""One page of a forecast: strong and weak scaling with bands, stacked parts and phases, roofline, table."""
+"""A forecast has one page: strong and weak scaling with bands, parts and phases, a roofline, and a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work as the model sees it: phases, each with what one rank computes, moves, sends and launches.
+"""The model sees work as phases, each with what one rank computes, moves, sends and launches.
 
 The numbers are those of the core's `Cost` (src/trellis/field/cost.hpp) or of other programs' kernels.
 """
@@ -9,13 +9,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-#: Extents of four directions.
+#: These are the extents of four directions.
 Extents = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Messages that each rank sends to its neighbour in the direction mu, forwards (+1) or backwards (-1).
+    """Each rank sends messages of this kind to its neighbour in the direction mu, forwards
+    (+1) or backwards (-1).
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase of a step: work, and the messages that travel beside it.
+    """A phase of a step has work, and the messages that travel beside it.
 
     Attributes
     ----------
@@ -85,18 +86,18 @@ class Phase:
 
     @property
     def sent_bytes(self) -> float:
-        """Bytes that one rank sends in one repetition."""
+        """Return the bytes that one rank sends in one repetition."""
         return sum(m.size * m.count for m in self.messages)
 
     @property
     def message_count(self) -> float:
-        """Messages that one rank sends in one repetition."""
+        """Return the number of messages that one rank sends in one repetition."""
         return sum(m.count for m in self.messages)
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A step of a run: a trajectory, the sources of a configuration, an application of a kernel.
+    """This is a step of a run: a trajectory, the sources of a configuration, or an application of a kernel.
 
     Attributes
     ----------
@@ -114,7 +115,7 @@ class Workload:
 
     @property
     def flops(self) -> float:
-        """Operations of one rank in a step."""
+        """Return the operations of one rank in a step."""
         return sum(p.flops * p.repeats for p in self.phases)
 
 

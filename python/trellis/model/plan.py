@@ -1,4 +1,4 @@
-"""Estimates of a campaign's stages by the model, for the campaign's simulator."""
+"""The model gives estimates of a campaign's stages, which the campaign's simulator takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forecasts as text: lines for CSV files, and a table for LaTeX as forms of proposals want it."""
+"""Forecasts become text: lines for CSV files, and a table for LaTeX in the form that proposals want."""
 
 from __future__ import annotations
 

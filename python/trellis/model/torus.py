@@ -1,4 +1,4 @@
-"""Messages between nodes on a fabric: their ways over cards and links, and the load of each.
+"""Messages between nodes cross a fabric: they take ways over cards and links, and load each of them.
 
 On a torus a message takes the shorter way in x, then y and z, forwards where both are alike. A card that
 forwards carries what passes through its node beside what it sends and receives; all share its two ways.
@@ -14,7 +14,7 @@ from .machine import HardwareModel
 from .mapping import RankMap
 from .phases import Phase
 
-#: A link of a way: ("out", node), ("in", node), ("card", node), or (node, axis, step) between two nodes.
+#: A link of a way is ("out", node), ("in", node), ("card", node), or (node, axis, step) between two nodes.
 LinkKey = tuple[str | int, ...]
 
 

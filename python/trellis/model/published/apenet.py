@@ -6,20 +6,22 @@ from .rows import Row
 
 GROUP = "apenet"
 SOURCE = "INFN 2013"
-#: Microseconds between GPUs: by peer-to-peer, by way of the host, and by MVAPICH over InfiniBand.
+#: These are microseconds between GPUs: by peer-to-peer, by way of the host, and by MVAPICH over InfiniBand.
 PEER, STAGED, INFINIBAND = 8.5, 16.8, 17.4
-#: A copy to or from a GPU, and the network of 2012 between hosts (apegate.roma1.infn.it, page 652).
+#: A copy to or from a GPU takes the first, the network of 2012 between hosts takes the second
+#: (apegate.roma1.infn.it, page 652); both are in microseconds.
 COPY, HOST_TO_HOST = 10.0, 6.5
-#: A request of the card to a GPU's memory.
+#: A request of the card to a GPU's memory has this size and takes this time.
 REQUEST_BYTES, REQUEST_NS = 128, 80.0
 WINDOW_BYTES = 32768
-#: Rates of a GPU to the network by version of the card, and from it; GB/s.
+#: These are rates in GB/s from a GPU to the network by version of the card, and from the network to a GPU.
 SEND_V1, SEND_V2, SEND_V3, RECEIVE = 0.3, 1.4, 1.6, 1.4
-#: Times of a translation of an address, in two versions of firmware and in hardware; rates of the host.
+#: A translation of an address takes the first of these times, in two versions of firmware and in hardware;
+#: the second number is the rate of the host in GB/s.
 TRANSLATION_US = {"Nios": (2.2, 1.2), "faster Nios": (1.6, 1.6)}
 HARDWARE_TRANSLATION_US, HARDWARE_GBS = 0.124, 2.2
 CROSSING_BYTES = 131072
-#: GB/s of InfiniBand between GPUs from the breadth-first search on two and four nodes (bfs.py).
+#: InfiniBand reaches these GB/s between GPUs in the breadth-first search on two and four nodes (bfs.py).
 INFINIBAND_BFS_GBS = 1.54
 
 

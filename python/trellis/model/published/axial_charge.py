@@ -1,5 +1,7 @@
-"""This module has the figures of Titan, Ray, Sierra and Summit (Berkowitz et al. 2018): domain walls by
-conjugate gradients in 16 bit."""
+"""This module has the figures of Titan, Ray, Sierra and Summit (Berkowitz et al. 2018).
+
+They are those of domain walls by conjugate gradients in 16 bit.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,14 @@ from .rows import Row
 
 GROUP = "axial charge"
 SOURCE = "Berkowitz et al. 2018"
-#: Flops a byte, 1.8 to 1.9 in the paper, and the factor for instructions that are not fused.
+#: The first is flops a byte, 1.8 to 1.9 in the paper; the second is the factor for
+#: instructions that are not fused.
 INTENSITY, NOT_FUSED = 1.85, 1.675
-#: Flops of an iteration for a site of five dimensions of one parity, 10 to 12 thousand in the paper.
+#: An iteration takes these flops for a site of five dimensions of one parity, 10 to 12 thousand in the paper.
 FLOPS_PER_SITE = 11000.0
-#: Bytes of a half spinor in 16 bit with its scale.
+#: A half spinor in 16 bit has these bytes with its scale.
 FACE_BYTES = 12 * 2 + 4.0
-#: GB/s of a GPU in the paper.
+#: A GPU reaches these GB/s in the paper.
 GBS = {"titan": 139.0, "ray": 516.0, "sierra": 975.0}
 _PERCENT = {"sierra": 20.0}
 

@@ -1,4 +1,4 @@
-"""The bandwidth that a node needs, so that messages hide behind computing (INFN 2013, five rows)."""
+"""A node needs a bandwidth at which messages hide behind computing (INFN 2013, five rows)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..mapping import by_box
 from ..phases import Phase, halo, volume
 from .rows import Row
 
-#: Speed of one GPU in GF/s: the Wilson hop of QUDA in single precision on a GTX 280 (arXiv 0911.3191).
+#: One GPU reaches these GF/s: the Wilson hop of QUDA in single precision on a GTX 280 (arXiv 0911.3191).
 SPEED = 135.0
-#: Flops of a Wilson hop, and bytes of a half spinor in single precision.
+#: A Wilson hop takes these flops, and a half spinor has these bytes in single precision.
 FLOPS_PER_SITE, BYTES_PER_FACE_SITE = 1320.0, 48.0
 GLOBAL = (64, 64, 64, 128)
-#: Lattice of a GPU, GPUs of a node, side by side in time, and the published GB/s.
+#: A row has the lattice of a GPU, the GPUs of a node side by side in time, and the published GB/s.
 TABLE = [
     ((16, 16, 16, 16), 2, 4.3),
     ((16, 16, 16, 32), 2, 4.0),

@@ -1,5 +1,7 @@
-"""This module has the figures of breadth-first search on APEnet+ and InfiniBand (INFN 2013): three effective
-constants a network."""
+"""This module has the figures of breadth-first search on APEnet+ and InfiniBand (INFN 2013).
+
+Each network has three effective constants.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ import numpy as np
 from .rows import Row
 
 GROUP = "bfs"
-#: Vertices and edges a vertex of the strong table.
+#: The graph of the strong table has this many vertices, and this many edges a vertex.
 VERTICES, EDGE_FACTOR = 2**20, 16
-#: Bytes of a remote edge: a vertex and its parent.
+#: A remote edge has these bytes: a vertex and its parent.
 BYTES_PER_EDGE = 8.0
-#: Traversed edges a second by number of nodes.
+#: The table has traversed edges a second by number of nodes.
 STRONG = {
     "InfiniBand": {1: 6.25389e7, 2: 7.8924e7, 4: 8.20081e7},
     "APEnet+": {1: 6.24038e7, 2: 1.01101e8, 4: 1.26543e8},

@@ -1,5 +1,7 @@
-"""This module has the figures of hops of Grid on Daint, 1 to 64 nodes: five constants fitted to 2 to 8 nodes,
-the rest predicted."""
+"""This module has the figures of hops of Grid on Daint, 1 to 64 nodes.
+
+Five constants are fitted to 2 to 8 nodes; the rest is predicted.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from .rows import Kind, Row
 
 GROUP = "daint"
 SOURCE = "grid-benchmark d1406480, 251103/daint"
-#: Flops of a site as Grid counts them, and bytes of a face site in single precision.
+#: Grid counts these flops of a site; a face site has these bytes in single precision.
 KERNELS = {"dwf12": (1344.0 * 12, 48.0 * 12), "wilson": (1344.0, 48.0), "staggered": (1146.0, 96.0)}
 #: The fit knows these numbers of nodes, and the speeds on one.
 FITTED_NODES = (2, 4, 8)
@@ -37,7 +39,8 @@ START = {
 
 @dataclass(frozen=True)
 class Point:
-    """A speed: kernel, local extent, nodes with their grids, and TF/s a node where it is known here."""
+    """This is a speed: kernel, local extent, nodes with their grids, and TF/s a node where it is known here.
+    """
 
     kernel: str
     extent: int
@@ -109,7 +112,8 @@ def residuals(chosen: Sequence[Point], constants: Constants, machine: HardwareMo
 
 @dataclass(frozen=True)
 class DaintFit:
-    """The fit, and the relative error of its form: the rms of fits that leave out a number of nodes."""
+    """This is the fit with the relative error of its form: the rms of fits that leave out a number of nodes.
+    """
 
     fit: Fit
     model_error: float

@@ -1,5 +1,7 @@
-"""This module has the Heisenberg spin glass on APEnet+ (INFN 2013): L = 256, over-relaxation, cut in one
-direction."""
+"""This module has the Heisenberg spin glass on APEnet+ (INFN 2013).
+
+It has L = 256 and over-relaxation, and is cut in one direction.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ from .rows import Row
 GROUP = "glass"
 EXTENT = 256
 SPINS = EXTENT**3
-#: ps a spin of the whole lattice by number of GPUs: all, and the network alone.
+#: These are ps a spin of the whole lattice by number of GPUs: first all, then the network alone.
 TOTAL = {1: 921.0, 2: 416.0, 4: 202.0, 8: 148.0}
 NETWORK = {2: 97.0, 4: 113.0, 8: 141.0}
-#: Latency of a message between GPUs by peer-to-peer, s.
+#: A message between GPUs by peer-to-peer has this latency in s.
 LATENCY = 8.5e-6
 
 

@@ -1,4 +1,4 @@
-"""The strong scaling of the spin glass on APEnet+ (L = 256), remade for the process grids of trellis.
+"""The strong scaling of the spin glass on APEnet+ (L = 256) is remade here for the process grids of trellis.
 
 Messages and bytes are counts. Times are forecasts with the speed and the card of that machine, fitted on two
 GPUs (:mod:`trellis.model.published.glass`); what cards forward for others is not in them.
@@ -16,7 +16,9 @@ from .glass import EXTENT, LATENCY, SPINS, TOTAL, card_rate
 
 @dataclass(frozen=True)
 class RankRow:
-    """A number of ranks: grid in x, y, z, counts of a rank in a sweep, and ps a spin of the whole lattice."""
+    """This is a number of ranks: grid in x, y, z, counts of a rank in a sweep, ps a
+    spin of the whole lattice.
+    """
 
     ranks: int
     grid: tuple[int, ...]

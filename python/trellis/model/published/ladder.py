@@ -1,5 +1,6 @@
-"""This module has ways of a halo on a DGX-1 (Clark and Wagner 2019): 16^4 a GPU, 16 bit, grid 1x2x2x2; the
-order only.
+"""This module has ways of a halo on a DGX-1 (Clark and Wagner 2019).
+
+The lattice is 16^4 a GPU in 16 bit on a grid 1x2x2x2; only the order of the ways is compared.
 
 The time of a way is that of its calls: launches, copies, synchronisations and messages, with assumed costs.
 """
@@ -11,14 +12,14 @@ from dataclasses import dataclass
 from .rows import Row
 
 GROUP = "ladder"
-#: Assumed microseconds of a launch, an asynchronous copy, a synchronisation and a message.
+#: A launch, an asynchronous copy, a synchronisation and a message take these assumed microseconds.
 LAUNCH, COPY, SYNCHRONISE, MESSAGE = 4.0, 5.0, 8.0, 4.0
 _DIRECTIONS, _FACES = 3, 6
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way of the halo by its calls in one hop."""
+    """This is a way of the halo by its calls in one hop."""
 
     name: str
     launches: int
@@ -28,7 +29,7 @@ class Way:
 
     @property
     def microseconds(self) -> float:
-        """The time of its calls."""
+        """Return the time of its calls."""
         return (
             LAUNCH * self.launches
             + COPY * self.copies
@@ -39,19 +40,20 @@ class Way:
 
 #: These are the ways in the published order, the slowest first.
 WAYS = [
-    # kernels are the interior, a pack and a halo in each direction; a face goes down and up, with a message
+    # The kernels are the interior, a pack and a halo in each direction; a face goes down
+    # and up, with a message.
     Way("staged by the host", 1 + 2 * _DIRECTIONS, 2 * _FACES, 2 * _FACES, _FACES),
-    # each face copied to the peer at once
+    # Each face is copied to the peer at once.
     Way("peer-to-peer copies", 1 + 2 * _DIRECTIONS, _FACES, _FACES),
-    # one halo kernel for all directions
+    # One halo kernel serves all directions.
     Way("fused halo kernel", 2 + _DIRECTIONS, _FACES, _FACES),
-    # the pack kernel writes to the peer, and each face is signalled
+    # The pack kernel writes to the peer, and each face is signalled.
     Way("remote write", 2 + _DIRECTIONS, 0, _FACES),
-    # one kernel packs and computes the interior
+    # One kernel packs and computes the interior.
     Way("packing fused with the interior", 2, 0, _FACES),
-    # signals in device memory: one wait in a kernel
+    # Signals lie in device memory: a kernel waits once.
     Way("SHMEM", 3, 0, 1),
-    # one kernel for all
+    # One kernel does everything.
     Way("SHMEM, fused", 1, 0, 1),
 ]
 

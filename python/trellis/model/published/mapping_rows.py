@@ -1,5 +1,7 @@
-"""This module has the figures of DD-alphaAMG on QPACE 3 (Georg, Richtmann, Wettig 2017): nodes where the
-order of ranks breaks the box."""
+"""This module has the figures of DD-alphaAMG on QPACE 3 (Georg, Richtmann, Wettig 2017).
+
+They are nodes where the order of ranks breaks the box.
+"""
 
 from __future__ import annotations
 

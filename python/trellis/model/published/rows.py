@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: What a row is worth: an input shows nothing, a fitted row little; checked and predicted rows count.
+#: The kind says what a row is worth: an input shows nothing, a fitted row little; checked
+#: and predicted rows count.
 Kind = Literal["input", "fitted", "checked", "predicted"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A published figure beside that of the model.
+    """This is a published figure beside that of the model.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class Row:
 
     @property
     def deviation(self) -> float | None:
-        """Model over published value, less 1."""
+        """Return model over published value, less 1."""
         if isinstance(self.published, str) or isinstance(self.model, str) or not self.published:
             return None
         return self.model / self.published - 1

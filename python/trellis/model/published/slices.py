@@ -1,5 +1,7 @@
-"""This module has lattices cut in one direction, borders first: the OpenACC staggered code, and staggered
-quarks on QUonG."""
+"""This module has lattices that are cut in one direction, with borders first.
+
+They are those of the OpenACC staggered code and of staggered quarks on QUonG.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,9 @@ from ..closed_form import border_first
 from .rows import Row
 
 OPENACC, QUONG = "openacc", "quong"
-#: Planes of a border of D, on both sides together.
+#: A border of D has this many planes, on both sides together.
 _BORDER = 2
-#: Messages of the gauge part against those of D, and its work against that of D.
+#: The messages of the gauge part have this ratio to those of D, and its work has this ratio to that of D.
 _GAUGE_BYTES, _GAUGE_WORK = 16.0, 300.0
 
 
@@ -68,7 +70,7 @@ def openacc_rows() -> list[Row]:
     ]
 
 
-#: Speed-up over one GPU of staggered quarks on 4 x L^3: extent -> GPUs -> speed-up.
+#: Staggered quarks on 4 x L^3 have these speed-ups over one GPU: extent -> GPUs -> speed-up.
 QUONG_TABLE = {32: {2: 1.60, 4: 2.45}, 48: {2: 1.89, 4: 2.98}, 64: {2: 1.95, 4: 3.34}}
 _FITTED_AT = 64
 

@@ -11,7 +11,7 @@ from ...ground.nearest_word import did_you_mean
 from . import apenet, axial_charge, balance, bfs, daint, glass, ladder, mapping_rows, slices
 from .rows import Row
 
-#: The parts of the table, by name.
+#: The table has these parts, by name.
 GROUPS: dict[str, Callable[[], list[Row]]] = {
     "balance": balance.rows,
     "apenet": apenet.rows,

@@ -1,5 +1,7 @@
-"""This module has phases of molecular dynamics on links: forces, smearing and its chain rule, drifts, heat
-bath."""
+"""This module has phases of molecular dynamics on links.
+
+They are forces, smearing and its chain rule, drifts, and heat bath.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from ..costs import Counts, counts
 from ..phases import Extents, Message, Phase, volume
 from .solves import phase_of
 
-#: Layers of a halo of links, and bytes of the links of a site in double.
+#: A halo of links has this many layers; the links of a site have LINK_BYTES bytes in double.
 HALO_LAYERS = 2
 LINK_BYTES = 4 * 18 * 8.0
 

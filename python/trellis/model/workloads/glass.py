@@ -1,4 +1,5 @@
-"""The Heisenberg spin glass: over-relaxation sweeps of three reals a spin, cut in one to three directions."""
+"""The Heisenberg spin glass has over-relaxation sweeps of three reals a spin, cut in one to three directions.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +9,10 @@ from dataclasses import replace
 from ...run_files import GlassRun
 from ..phases import Extents, Message, Phase, Workload, halo, volume
 
-#: Operations of an over-relaxation step of a spin: 18 fused multiply-adds of the field, 11 more, a division.
+#: An over-relaxation step of a spin has 18 fused multiply-adds of the field, 11 more
+#: operations and a division.
 FLOPS = 55.0
-#: Sweeps that go through the lattice together where ranks cut neither x, y nor z (doc/glass.md).
+#: This many sweeps go through the lattice together where ranks cut neither x, y nor z (doc/glass.md).
 SWEEPS_OF_A_PASS = 4
 _REALS = 3
 _PROCESS_BYTES = 100 * 2.0**20

@@ -1,4 +1,4 @@
-"""Iteration counts of solves: given by name, or read from a past run. The model never invents them."""
+"""Iteration counts of solves are given by name, or read from a past run. The model never invents them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...ground.errors import BadArgument, FileError
 
 @dataclass(frozen=True)
 class IterationCounts:
-    """Iterations of a solve, by the name of a flavour or monomial; "" is for all others.
+    """These are the iterations of a solve, by the name of a flavour or monomial; "" is for all others.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def parse_iterations(text: str | None) -> IterationCounts:
 def read_iterations(path: Path | str) -> IterationCounts:
     """Read the counts of a past run: stream.h5 of trellis generate, or correlators.NNNNNN.h5 of measure.
 
-    Of a stream the mean over the last half of its trajectories counts.
+    A stream gives the mean over the last half of its trajectories.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Phases of a solve by multigrid: the fine operator, smoother, transfer, and the coarse operator by level.
+"""A solve by multigrid has phases: fine operator, smoother, transfer, and the coarse operator by level.
 
 The coarse operator of n test vectors has dense blocks of (2 n)^2 complex numbers: eight for its hops and one
 for its diagonal (src/trellis/multigrid/coarse_operator.cpp).
@@ -13,18 +13,18 @@ from ..costs import Counts, counts
 from ..phases import Extents, Message, Phase, halo, volume
 from .solves import phase_of
 
-#: Parts of an outer iteration, each a kernel multigrid_PART.
+#: An outer iteration has these parts, each a kernel multigrid_PART.
 PARTS = ("outside", "residual", "smoother", "transfer", "coarse")
-#: Vectors that GCR has kept on average (src/trellis/multigrid/forecast.cpp).
+#: GCR has kept this many vectors on average (src/trellis/multigrid/forecast.cpp).
 KEPT = 5
-#: Operations of a Schwarz cycle, in applications of the operator (four steps of minimal residual in each
-#: block, and a residual), and the bytes a site that it moves: the steps stay in a cache. Both are the core's
-#: Cost. A step of minimal residual on the lattice is one application.
+#: The first is the operations of a Schwarz cycle, in applications of the operator (four steps of minimal
+#: residual in each block, and a residual); the second is the bytes a site that it moves: the steps stay in a
+#: cache. Both are the core's Cost. A step of minimal residual on the lattice is one application.
 SCHWARZ_CYCLE, SCHWARZ_BYTES = 4.65, 1248.0
 MR_STEP = 1.0
-#: Sums of an outer iteration, on average over solves of eight.
+#: An outer iteration has this many sums, on average over solves of eight.
 OUTER_SUMS = 4.5
-#: Bytes of a number of the prolongator, of the coarse operator's blocks, and of vectors.
+#: These are the bytes of a number of the prolongator, of the coarse operator's blocks, and of vectors.
 _STORED, _MATRIX, _REAL = 2.0, 4.0, 4.0
 
 
@@ -90,7 +90,7 @@ def transfer(local: Extents, vectors: int, rhs: int = 1, reals: int = 24) -> Cou
 
 @dataclass(frozen=True)
 class Smoother:
-    """The smoother of a cycle on the finest level.
+    """This is the smoother of a cycle on the finest level.
 
     Attributes
     ----------
@@ -105,7 +105,9 @@ class Smoother:
 
     @property
     def exchanges(self) -> float:
-        """Exchanges: one for each colour of a Schwarz cycle but the first, or one for each step."""
+        """Return the number of exchanges: one for each colour of a Schwarz cycle but the
+        first, or one for each step.
+        """
         return 2 * self.steps - 1 if self.is_schwarz else self.steps
 
     def cost(self, fine: Extents, grid: Sequence[int], *, operator: str, rhs: int = 1) -> Counts:

@@ -1,4 +1,4 @@
-"""The coarse levels of a run file's multigrid, with what each does in a visit, from given iterations."""
+"""A run file's multigrid has coarse levels; given iterations tell what each does in a visit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..phases import Extents
 from .iterations import IterationCounts
 from .multigrid import Level, Smoother, level_between
 
-#: Steps of GCR that smooth a level between the finest and the coarsest (doc/operators/multigrid.md).
+#: This many steps of GCR smooth a level between the finest and the coarsest (doc/operators/multigrid.md).
 COARSE_SMOOTHING = 4
 
 

@@ -1,4 +1,4 @@
-"""Steps of run files: a trajectory or a sweep of trellis generate, a configuration of trellis measure."""
+"""Run files have steps: a trajectory or sweep of trellis generate, a configuration of trellis measure."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from .iterations import IterationCounts
 from .solves import System
 
 AnyRun = GenerateRun | HmcRun | MeasureRun | GlassRun
-#: Forces of a step of each scheme, with the last of one step and the first of the next taken together.
+#: A step of each scheme has this many forces; the last of one step and the first of the next count as one.
 _FORCES = {"leapfrog": 1, "omelyan2": 2, "omelyan4": 5, "force_gradient": 3}
-#: Ends of spectra where the run file has none.
+#: Spectra have these ends where the run file has none.
 _HIGH, _LOW = 6.0, 1e-4
-#: Memory, in gauge fields in double: of a trajectory without and with quarks, and of a measurement.
+#: This is the memory, in gauge fields in double, of a trajectory without and with
+#: quarks, and of a measurement.
 _QUENCHED_FIELDS, _QUARK_FIELDS, _MEASURE_FIELDS = 15.0, 24.0, 5.0
 _PROCESS_BYTES = 100 * 2.0**20
-#: Columns of a propagator, and those of a staggered one.
+#: A propagator has this many columns; the second number is that of a staggered one.
 _COLUMNS, _STAGGERED_COLUMNS = 12, 3
 
 
@@ -322,7 +323,7 @@ def measurement(
     for name in flavours:
         each = iterations.each(name) if name != "light" else iterations.each("light")
         count = sources * batches * (1 + (inserted if name == "light" else 0)) * (2 if run.has_doublet else 1)
-        # what `auto` takes is known by the iterations that a past run had
+        # The iterations that a past run had tell what `auto` takes.
         is_multigrid = run.solver.type != "auto" or "coarse" in iterations.of_a_solve
         if run.solver.multigrid is not None and is_multigrid:
             found += _measured_multigrid(run, name, local, grid, count * each, iterations)

@@ -1,4 +1,4 @@
-"""Phases of solves: hops of an iteration, its linear algebra and sums, and multi-shift iterations."""
+"""Solves have phases: hops of an iteration, its linear algebra and sums, and multi-shift iterations."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from ..phases import Extents, Phase, volume
 
 #: Linear algebra is a kernel of its own; its speed is that of spinors with one right-hand side.
 LINEAR_ALGEBRA = "linear_algebra"
-#: Bytes of a real number, and of the scale of a spinor or colour vector that 16 bits have.
+#: A real number of each storage has these bytes; SCALE_BYTES are those of the scale that a spinor or colour
+#: vector has beside its 16-bit numbers.
 REAL_BYTES = {"double": 8.0, "float": 4.0, "half": 2.0, "fp16": 2.0}
 SCALE_BYTES = {"double": 0.0, "float": 0.0, "half": 4.0, "fp16": 0.0}
 
 
 @dataclass(frozen=True)
 class System:
-    """The system that a solve iterates on: an even-odd operator of the core.
+    """A solve iterates on this system: an even-odd operator of the core.
 
     Attributes
     ----------

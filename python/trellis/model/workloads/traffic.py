@@ -1,4 +1,4 @@
-"""Irregular traffic: levels of a breadth-first search, and steps of a particle-in-cell code."""
+"""Some traffic is irregular: levels of a breadth-first search, and steps of a particle-in-cell code."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ..phases import Extents, Message, Phase, Workload, halo, volume
 
-#: Fields and currents of particle in cell, reals a cell, and reals of a particle.
+#: Fields and currents of particle in cell have these reals a cell; a particle has the last number of reals.
 FIELD_REALS, CURRENT_REALS, PARTICLE_REALS = 6, 3, 8
-#: Operations of a particle in a step: interpolation, push, deposition of the current (linear shapes).
+#: A particle takes these operations in a step: interpolation, push, deposition of the
+#: current (linear shapes).
 PARTICLE_FLOPS = 250.0
 
 
