@@ -1,9 +1,9 @@
-"""Run files from the inputs of other programs: the OpenACC staggered code, MILC's RHMC, openQCD's qcd1.
+"""Inputs of other programs become run files: the OpenACC staggered code, MILC's RHMC, openQCD's qcd1.
 
-Each function reads the input's text and gives the text of a run file of `trellis generate`. What a program
-fixes when it is compiled (the gauge action) or keeps in another file (rational functions) is an argument or
-chosen by Trellis. Comments at the head say what is not taken over as it is; measurements and file names are
-not taken over.
+Each function reads the input's text and gives the text of a run file of `trellis generate`. A choice that a
+program makes when it is compiled (the gauge action) or keeps in another file (rational functions) is an
+argument here, or Trellis makes it. Comments at the head say what is not taken over as it is; measurements and
+file names are not taken over.
 """
 
 from .milc import from_milc

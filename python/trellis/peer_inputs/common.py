@@ -13,7 +13,7 @@ from ..run_files.writing import to_toml
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
-    """Number, from 1, and content of each line without its comment; empty ones too.
+    """Yield number, from 1, and content of each line without its comment; empty ones come too.
 
     Files of some editors begin with a byte order mark, which is no part of the first word.
     """
@@ -22,7 +22,8 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 class Getter:
-    """Values of groups, with errors that name group and key; knows which keys nobody asked for."""
+    """A getter has the values of groups; errors name group and key, and it knows which keys nobody asked for.
+    """
 
     def __init__(self, groups: Iterable[tuple[str, dict[str, str]]], where: str) -> None:
         self.groups, self.where = list(groups), where
@@ -47,7 +48,7 @@ class Getter:
         return int(value)
 
     def take(self, group: str, *keys: str) -> None:
-        """These were read otherwise."""
+        """Mark keys as read that were read otherwise."""
         self._asked.update((group, key) for key in keys)
 
     def was_asked(self, group: str) -> bool:
@@ -66,7 +67,7 @@ class Getter:
         return f"{', '.join(found)} of {group}" if found else ""
 
     def not_asked(self) -> list[str]:
-        """Keys of the groups of which something was taken, in the order of the input."""
+        """Return the keys of the groups of which something was taken, in the order of the input."""
         groups = {group for group, _ in self._asked}
         return [
             f"{key} of {name}"
@@ -89,13 +90,13 @@ def number_of(text: str, what: str) -> float:
 
 
 def left_out(getters: Iterable[Getter]) -> list[str]:
-    """A remark about what was read and not used: misspelt keys too stand there."""
+    """Return a remark about keys that were read and not used: misspelt ones stand there, too."""
     keys = list(dict.fromkeys(key for getter in getters for key in getter.not_asked()))
     return [f"not taken over: {', '.join(keys)}"] if keys else []
 
 
 def legal_names(found: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Names of flavours as run files have them, all different, and a remark on each that is another."""
+    """Return names of flavours as run files have them, all different, and a remark on each changed one."""
     names: list[str] = []
     remarks = []
     for name in found:
@@ -121,7 +122,7 @@ def run_file(
     where: str,
     said: Mapping[str, str],
 ) -> str:
-    """The text of a run file that `trellis generate` takes.
+    """Return the text of a run file that `trellis generate` takes.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def run_file(
 
 
 def _of_the_input(problem: str, said: Mapping[str, str]) -> str:
-    """ "run file:7: lattice.extents: why" -> "nx = 5 of Geometry: lattice.extents: why"."""
+    """Turn "run file:7: lattice.extents: why" into "nx = 5 of Geometry: lattice.extents: why"."""
     found = re.match(r"run file(?::\d+)?: (?P<path>[^:]+): (?P<message>.*)", problem)
     if found is None:
         return problem
@@ -180,5 +181,5 @@ def _text(source: str, remarks: Iterable[str], tables: Iterable[tuple[str, Any]]
 
 
 def _printable(text: str) -> str:
-    """Comments of TOML are of printable characters."""
+    """Return a text with printable characters only, as comments of TOML need it."""
     return "".join(c if c.isprintable() else "?" for c in text)

@@ -30,7 +30,7 @@ def from_milc(
     tree_level: bool = False,
     directory: str = "milc_run",
 ) -> str:
-    """A run file from the input of MILC's HISQ RHMC (KEY VALUE ... lines).
+    """Return a run file from the input of MILC's HISQ RHMC (KEY VALUE ... lines).
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def from_milc(
     steps = integer("steps_per_trajectory")
     tables: list[tuple[str, Any]] = [
         ("lattice", {"extents": [integer(k) for k in ("nx", "ny", "nz", "nt")]}),
-        # 10 / g^2 with 5/3 taken out; ours is 6 / g^2
+        # MILC's beta is 10 / g^2 with 5/3 taken out; ours is 6 / g^2.
         ("action", {"type": "symanzik", "beta": 0.6 * number("beta")}),
         ("fermions", fermions),
         (
@@ -132,7 +132,7 @@ def _milc_said(values: dict[str, list[str]], *keys: str) -> str:
 
 
 def _milc_values(text: str) -> dict[str, list[str]]:
-    """KEY -> its words; the first of several runs of an input counts."""
+    """Return KEY -> its words; the first of several runs of an input counts."""
     values: dict[str, list[str]] = {}
     for _, line in lines(text):
         words = line.split()
@@ -159,7 +159,7 @@ def _milc_residuals(text: str) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _milc_flavours(values: dict[str, list[str]]) -> list[float]:
-    """n_f of each mass as the input has them."""
+    """Return n_f of each mass as the input has them."""
     if "dyn_flavors" not in values:
         raise BadArgument(
             "the MILC input lacks dyn_flavors: give `flavours` (--flavours), n_f of each dynamical mass"

@@ -27,10 +27,10 @@ _OPENACC_GROUPS = (
     "ReplicasNumbers",
     "AcceptancesMeasuresSettings",
 )
-#: Groups without physics of the chain.
+#: These groups have no physics of the chain.
 _OPENACC_LEFT_OUT = {*_OPENACC_GROUPS[5:9], *_OPENACC_GROUPS[10:13], _OPENACC_GROUPS[14]}
 _TEMPERING = "ReplicasNumbers"
-#: Key of the run file -> group and keys that it comes from, for messages.
+#: A key of the run file comes from this group and these keys; messages name them.
 _SOURCES = {
     "lattice.extents": ("Geometry", "nx", "ny", "nz", "nt"),
     "action.beta": ("ActionParameters", "Beta"),
@@ -49,7 +49,7 @@ _SOURCES = {
     "random.seed": ("MontecarloParameters", "Seed"),
     "output.directory": ("MontecarloParameters", "StoreConfName"),
 }
-#: The same of a flavour.
+#: These are the same of a flavour.
 _FLAVOUR_SOURCES = {
     "n_f": "Degeneracy",
     "mass": "Mass",
@@ -60,7 +60,7 @@ _FLAVOUR_SOURCES = {
 
 
 def from_openacc(text: str, *, action: GaugeActionName = "symanzik", one_replica: bool = False) -> str:
-    """A run file from an input of the OpenACC staggered code (groups of NAME VALUE lines).
+    """Return a run file from an input of the OpenACC staggered code (groups of NAME VALUE lines).
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def from_openacc(text: str, *, action: GaugeActionName = "symanzik", one_replica
 
 
 def _openacc_said(get: Getter, flavours: list[Getter]) -> dict[str, str]:
-    """Keys of the run file, and what the input says of them."""
+    """Return keys of the run file, and what the input says of them."""
     said = {key: get.said(group, *keys) for key, (group, *keys) in _SOURCES.items()}
     steps = ["NmdSteps", "GaugeSubSteps"] if flavours else ["NmdSteps"]
     said |= {f"integrator.{n}.steps": get.said("MDParameters", key) for n, key in enumerate(steps)}
@@ -210,7 +210,7 @@ def _openacc_chain(get: Getter) -> tuple[list[tuple[str, dict[str, Any]]], list[
         (
             "molecular_dynamics",
             {
-                # its momenta are sqrt(2) times ours, <|P_01|^2> = 1
+                # The momenta of the program are sqrt(2) times ours, <|P_01|^2> = 1.
                 "length": math.sqrt(2) * get.number(dynamics, "TrajLength", 1.0),
                 "tolerance": get.number(dynamics, "residue_md"),
                 "precision": precision,

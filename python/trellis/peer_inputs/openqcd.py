@@ -12,11 +12,11 @@ from ..run_files.dynamics import DRIFTS
 from .common import Getter, left_out, lines, number_of, run_file
 from .openqcd_doublets import Doublet, doublet_table, doublets_of
 
-#: An input has at most so many levels; more are a misprint.
+#: An input has at most this many levels; more are a misprint.
 _MOST_LEVELS = 32
-#: type of [Boundary conditions], in time.
+#: The type in [Boundary conditions] means these boundaries in time.
 _BOUNDARIES = ("open", "Schroedinger functional", "open and Schroedinger functional", "periodic")
-#: Key of the run file -> section and keys that it comes from, for messages.
+#: A key of the run file comes from this section and these keys; messages name them.
 _SOURCES = {
     "action.beta": ("Lattice parameters", "beta"),
     "action.c1": ("Lattice parameters", "c0"),
@@ -30,15 +30,15 @@ _SOURCES = {
 
 
 def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -> str:
-    """A run file from an input of openQCD's qcd1 (sections in brackets): quenched, or with doublets.
+    """Return a run file from an input of openQCD's qcd1 (sections in brackets).
 
-    Read: [Lattice parameters] beta, c0, kappa, csw; [Boundary conditions] type, theta; [HMC parameters]
-    actions, mu, nlv, tau; [MD trajectories] nth, ntr, dtr_cnfg; [Random number generator] seed; [Run name]
-    name; [Level n] integrator, lambda, nstep, forces; [Action n] action, im0, imu, isp; [Force n] isp;
-    [Solver n] res. Each action TM1, with the ratios TM2 that follow it down to mu = 0, becomes a doublet and
-    its Hasenbusch masses; the gauge action alone is a quenched run; forces stay on their levels. Where an
-    input has no section of any action, one doublet is assumed, on the outermost level, and the gauge action
-    goes to the innermost, which the run file says.
+    The run is quenched, or has doublets. These keys are read: [Lattice parameters] beta, c0, kappa, csw;
+    [Boundary conditions] type, theta; [HMC parameters] actions, mu, nlv, tau; [MD trajectories] nth, ntr,
+    dtr_cnfg; [Random number generator] seed; [Run name] name; [Level n] integrator, lambda, nstep, forces;
+    [Action n] action, im0, imu, isp; [Force n] isp; [Solver n] res. Each action TM1, with the ratios TM2 that
+    follow it down to mu = 0, becomes a doublet and its Hasenbusch masses; the gauge action alone is a
+    quenched run; forces stay on their levels. Where an input has no section of any action, one doublet is
+    assumed, on the outermost level, and the gauge action goes to the innermost, which the run file says.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -
 def _openqcd_said(
     get: Getter, lists: dict[tuple[str, str], list[str]], extents: list[int], doublets: int
 ) -> dict[str, str]:
-    """Keys of the run file, and what the input says of them, for messages."""
+    """Return keys of the run file, and what the input says of them, for messages."""
 
     def said(kind: str, key: str) -> str:
         found = [
@@ -154,7 +154,8 @@ def _openqcd_sections(
 
 
 def _openqcd_residual(get: Getter, lists: dict[tuple[str, str], list[str]], kind: str) -> dict[str, float]:
-    """The smallest residual of the solvers that sections of a kind name; empty where there are none."""
+    """Return the smallest residual of the solvers that sections of a kind name; empty where there are none.
+    """
     solvers: set[str] = set()
     for (section, key), words in lists.items():
         if section.startswith(f"{kind} ") and key == "isp":
@@ -186,7 +187,7 @@ def _openqcd_time_boundary(get: Getter, periodic: bool) -> list[str]:
 
 
 def _openqcd_phases(theta: list[str]) -> list[float]:
-    """Angles in x, y, z as phases over pi; openQCD's quarks are antiperiodic in time."""
+    """Return angles in x, y, z as phases over pi; openQCD's quarks are antiperiodic in time."""
     angles = [number_of(angle, "the openQCD input: theta of Boundary conditions") for angle in theta]
     if len(angles) != 3:
         raise BadArgument(f"theta of Boundary conditions: expected three angles, found {theta}")
@@ -232,7 +233,7 @@ def _openqcd_integrator(
 def _without_idle_levels(
     levels: list[dict[str, Any]], parts: list[list[str]]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """The levels that have monomials, outermost first, and a remark on the others."""
+    """Return the levels that have monomials, outermost first, and a remark on the others."""
     kept: list[dict[str, Any]] = []
     idle, drifts = 0, 1  # drifts of the levels since the last one that is kept
     for level, names in zip(levels, parts, strict=True):

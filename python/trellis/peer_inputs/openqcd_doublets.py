@@ -1,4 +1,4 @@
-"""The doublets of quarks that the actions of an openQCD input are of."""
+"""The actions of an openQCD input are those of doublets of quarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .common import Getter, number_of
 
 _HEAVIEST = ("ACF_TM1", "ACF_TM1_EO", "ACF_TM1_EO_SDET")
 _RATIOS = ("ACF_TM2", "ACF_TM2_EO")
-#: Reweighting of the second kind has sqrt(2) mu beside mu; what the digits of an input may leave of it.
+#: Reweighting of the second kind has sqrt(2) mu beside mu; an input's digits may miss it by this share.
 _SQRT2_ACCURACY = 1e-3
 
 
@@ -39,7 +39,7 @@ class _Pseudofermion:
 class Doublet:
     """This is a chain of actions, heaviest first: det(A + rho_1^2), then ratios, the last down to mu = 0.
 
-    Without actions: what is assumed of an input that does not name them.
+    A doublet without actions is assumed for an input that does not name them.
     """
 
     name: str = "light"
@@ -49,7 +49,7 @@ class Doublet:
 
     @property
     def monomials(self) -> dict[str, str]:
-        """The monomial of each action."""
+        """Return the monomial of each action."""
         last = len(self.masses)
         return {
             action.number: f"{self.name}.{last - k}" if last else self.name
@@ -80,9 +80,9 @@ def doublet_table(get: Getter, doublet: Doublet, kappas: list[str]) -> dict[str,
 def doublets_of(
     get: Getter, lists: dict[tuple[str, str], list[str]]
 ) -> tuple[list[Doublet], dict[str, str], list[str]]:
-    """The doublets that the actions are of, the monomial of each action, and remarks.
+    """Return the doublets of the actions, the monomial of each action, and remarks.
 
-    No monomials: the input has no section of any action.
+    Monomials are missing if the input has no section of any action.
 
     Raises
     ------
@@ -142,16 +142,17 @@ def _pseudofermion(
     expected = 2 if kind in _RATIOS else 1
     if len(words) != expected:
         raise BadArgument(f"imu of [{section}] ({kind}): expected {expected} places in mu, found {words}")
-    # openQCD's action of a ratio is phi^dagger (A + mu[imu[1]]^2) / (A + mu[imu[0]]^2) phi
+    # openQCD's action of a ratio is phi^dagger (A + mu[imu[1]]^2) / (A + mu[imu[0]]^2) phi.
     return _Pseudofermion(
         number, kind, get.text(section, "im0", "0"), *(abs(_entry(masses, word, number)) for word in words)
     )
 
 
 def _chains(quarks: list[_Pseudofermion]) -> list[Doublet]:
-    """A doublet of each TM1 with the ratios that follow it.
+    """Return a doublet of each TM1 with the ratios that follow it.
 
-    Where all of several chains go down to mu = 0, any way to follow the ratios does: the product is the same.
+    Where all of several chains go down to mu = 0, any way to follow the ratios will do:
+    the product is the same.
     """
     heaviest = [quark for quark in quarks if quark.below is None]
     ratios = [quark for quark in quarks if quark.below is not None]
@@ -204,7 +205,7 @@ def _take_second_kind(doublet: Doublet, ratios: list[_Pseudofermion]) -> None:
 
 
 def _close(doublet: Doublet) -> list[str]:
-    """Set the Hasenbusch masses, with mu = 0 at the end; remarks on what is left out."""
+    """Set the Hasenbusch masses, with mu = 0 at the end; return remarks on what is left out."""
     *before, last = doublet.actions
     doublet.masses = [action.mu for action in before]
     if last.mu == 0:

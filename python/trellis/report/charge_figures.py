@@ -1,4 +1,4 @@
-"""The plots of nucleon charges: both methods, plateaus of fixed sinks, stability of the fits."""
+"""Nucleon charges have these plots: both methods, plateaus of fixed sinks, stability of the fits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .style import BAND_ALPHA, INK, MARKERS, charge_colours, show_first_times
 
 #: Fits with less weight than this are drawn faintly.
 _FAINT_WEIGHT = 0.01
-#: Fits of one window with different numbers of states stand so far apart, and their bars are so wide.
+#: Fits of one window with different numbers of states stand this far apart, and so wide are their bars.
 _SIDE = 0.24
 #: The figure says this where points of one time do not stand at that time.
 _SHIFTED = "points of one time are shifted sideways for legibility"
@@ -53,7 +53,7 @@ def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
 
 
 def _shades(count: int) -> list[str]:
-    """Greys from dark to light: colours are those of the charges."""
+    """Return greys from dark to light: colours are those of the charges."""
     return [str(level) for level in np.linspace(0.13, 0.62, max(count, 2))[:count]]
 
 
@@ -78,13 +78,13 @@ def _legend_above(figure: Figure, *, title: str | None = None) -> None:
 
 
 def _symbol(name: str) -> str:
-    """In mathematical text: A, T34, A with "cons."."""
+    """Return the name in mathematical text: A, T34, A with "cons."."""
     current, _, kind = name.partition("_")
     return current + (rf"\,\mathrm{{{kind[:4]}.}}" if kind == "conserved" else kind.replace("_", ""))
 
 
 def _title(axes: Axes, record: NucleonCharges, name: str) -> None:
-    """The charge of the band, or why there is none."""
+    """Set the title: the charge of the band, or why there is none."""
     charge = record.charges.get(name)
     if charge is not None:
         text = rf"$g_{{{_symbol(name)}}}$ = {charge.formatted} (bare)"
@@ -96,8 +96,9 @@ def _title(axes: Axes, record: NucleonCharges, name: str) -> None:
 def effective_charges(record: NucleonCharges) -> Figure:
     """Return g_eff(t) by both methods with the averaged charge as a band, one panel for each current.
 
-    Feynman-Hellmann: at t >= 1 (at 0 the current sits on the source too), open; without the excited states of
-    the best fit, filled. Fixed sinks: the middle of R(t, tau) at the separation t, squares.
+    Points of Feynman-Hellmann stand at t >= 1 (at 0 the current sits on the source too) and are open;
+    without the excited states of the best fit they are filled. Squares are fixed sinks: the middle of R(t,
+    tau) at the separation t.
     """
     colours = _colours(record)
     figure = Figure(figsize=(5.6, 1.0 + 2.5 * len(colours)))
@@ -159,7 +160,7 @@ def _draw(
 
 
 def three_point(record: NucleonCharges) -> Figure:
-    """R(t, tau) against tau - t/2, one panel for each current; bands: the fits of both methods."""
+    """Draw R(t, tau) against tau - t/2, one panel for each current; bands are the fits of both methods."""
     colours = {name: colour for name, colour in _colours(record).items() if name in record.three_point}
     separations = sorted({t for fixed in record.three_point.values() for t in fixed.separations})
     shades = _shades(len(separations))
@@ -202,7 +203,7 @@ def three_point(record: NucleonCharges) -> Figure:
 
 
 def charge_stability(record: NucleonCharges) -> Figure:
-    """Every charge in every window against its first time, by states, with the average as a band."""
+    """Draw every charge in every window against its first time, by states, with the average as a band."""
     fitted = record.windows[0].values  # other currents have fits of their own, in record.others
     colours = {name: colour for name, colour in _colours(record).items() if name in fitted}
     figure = Figure(figsize=(5.6, 2.0 + 2.0 * len(colours)))
@@ -237,7 +238,8 @@ def charge_stability(record: NucleonCharges) -> Figure:
 
 
 def _weights(figure: Figure, axes: Axes, record: NucleonCharges, shifts: dict[int, float]) -> None:
-    """The panel of the weights, and the legend of markers and bars; `shifts`: by number of states."""
+    """Draw the panel of the weights, and the legend of markers and bars; `shifts` goes by number of states.
+    """
     handles: list[Any] = []  # pairs of a line and a container of bars, which Matplotlib's types do not know
     for (states, shift), shade in zip(shifts.items(), _shades(len(shifts)), strict=True):
         chosen = [w for w in record.windows if w.states == states]

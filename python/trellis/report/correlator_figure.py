@@ -1,4 +1,4 @@
-"""A correlator and its effective mass, before any fit."""
+"""A correlator and its effective mass are drawn here, before any fit."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ def png_bytes(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-#: In points: wider figures have two panels, whose texts a narrow screen would make too small.
+#: Figures that are wider than these points have two panels, whose texts a narrow screen would make too small.
 _WIDE = 500.0
 
 
 def svg_text(figure: Figure, salt: str, words: str = "") -> str:
-    """The figure as SVG that may stand inside an HTML page beside others.
+    """Return the figure as SVG that may stand inside an HTML page beside others.
 
     Parameters
     ----------

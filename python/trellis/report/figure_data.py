@@ -1,4 +1,4 @@
-"""The numbers of a figure as a table, and its axes and curves in words."""
+"""A figure gives its numbers as a table, and its axes and curves in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 
-#: Names that Matplotlib gives to what has none.
+#: Matplotlib gives such names to what has none.
 _NAMELESS = re.compile(r"^_")
 _MATH = re.compile(r"\\mathrm\{([^{}]*)\}|\\(?:langle|rangle|,|!|;| )|\$|[{}]")
 _WORDS = {
@@ -43,7 +43,7 @@ def csv_of(figure: Figure) -> str:
     writer.writerow(["panel", "curve", "x", "y", "x_error", "y_error"])
     for number, axes in enumerate(figure.axes, 1):
         for name, *numbers in _rows(axes):
-            # 15 digits: the ends of error bars have rounding errors.
+            # The table has 15 digits: the ends of error bars have rounding errors.
             writer.writerow([number, name, *(n if n == "" else f"{n:.15g}" for n in numbers)])
     return text.getvalue()
 

@@ -32,11 +32,11 @@ TIME_LABEL = r"time from the source $t/a$  (lattice units)"
 MASS_LABEL = r"$a\,m$  (lattice units)"
 #: Fits with less weight than this are drawn faintly.
 _FAINT_WEIGHT = 0.01
-#: Particles in a legend above the axes; more are listed to the right of them.
+#: A legend above the axes has this many particles; more are listed to the right of them.
 _MOST_ABOVE = 4
-#: Rows of a legend beside the axes.
+#: A legend beside the axes has at most this many rows.
 _MOST_ROWS = 20
-#: A legend under the label of the time axis lies so far from the axes, in heights of its letters.
+#: A legend under the label of the time axis lies this far from the axes, in heights of its letters.
 _BELOW_LABELS = 3.6
 
 
@@ -46,7 +46,8 @@ def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
 
 
 def fitted_correlator(particle: ParticleResult, fit: FitResult, t: NDArray) -> NDArray:
-    """The best fit at times t, in units of the measured correlator (the first of a simultaneous fit)."""
+    """Return the best fit at times t, in units of the measured correlator (the first of a simultaneous fit).
+    """
     behind, alternates = ("log(Eb)" in fit.parameters), ("log(Eo)" in fit.parameters)
     extent, count = len(particle.correlator.x), len(particle.normalisation)
     model = SpectralModel(fit.n_states, count, extent, particle.image, behind, alternates)
@@ -56,7 +57,7 @@ def fitted_correlator(particle: ParticleResult, fit: FitResult, t: NDArray) -> N
 
 
 def correlators(results: Results) -> Figure:
-    """All correlators on a logarithmic axis, with the best fits."""
+    """Draw all correlators on a logarithmic axis, with the best fits."""
     figure = Figure(figsize=(5.6, 4.2))
     axes = figure.subplots()
     names = list(results.particles)
@@ -75,7 +76,7 @@ def correlators(results: Results) -> Figure:
 
 
 def _legend_of_particles(figure: Figure, axes: Axes, *, ncols: int, title: str | None = None) -> None:
-    """Outside the axes, where it covers no data; `ncols`: of a few names.
+    """Draw a legend outside the axes, where it covers no data; `ncols` is for a few names.
 
     A figure with a list beside its axes becomes wider by it, so that the axes keep their size.
     """
@@ -128,7 +129,7 @@ def effective_masses(results: Results) -> Figure:
 
 
 def _readable(particle: ParticleResult) -> tuple[NDArray, NDArray, NDArray]:
-    """Effective masses whose error is small enough to be looked at."""
+    """Return effective masses whose error is small enough to be looked at."""
     t, mass, error = _arrays(particle.effective_mass)
     keep = error < 0.35 * max(particle.mass, 1e-3)
     return t[keep], mass[keep], error[keep]
@@ -153,12 +154,12 @@ def _band(axes: Axes, particle: ParticleResult, colour: str, start: float, end: 
 
 
 def particle_figure(name: str, results: Results) -> Figure:
-    """One particle, in the colour that it has among all particles of the results."""
+    """Draw one particle, in the colour that it has among all particles of the results."""
     return fit_figure(name, results.particles[name], colour_and_marker(name, list(results.particles)))
 
 
 def fit_figure(name: str, particle: ParticleResult, look: tuple[str, str] | None = None) -> Figure:
-    """Effective mass with the best fit (left), stability of the fits over t_min (right).
+    """Draw the effective mass with the best fit (left) and the stability of the fits over t_min (right).
 
     `look` is the colour and the marker; the default is that of a particle alone.
     """
@@ -194,7 +195,7 @@ def _effective_mass_panel(axes: Axes, name: str, particle: ParticleResult, colou
 
 
 def _legend_below(axes: Axes, source: Axes, *, ncols: int) -> None:
-    """Entries of `source` under the label of the time axis of `axes`, where they cover no data."""
+    """Draw entries of `source` under the label of the time axis of `axes`, where they cover no data."""
     handles, labels = source.get_legend_handles_labels()
     axes.legend(
         handles,
@@ -207,7 +208,7 @@ def _legend_below(axes: Axes, source: Axes, *, ncols: int) -> None:
 
 
 def _fit_effective_mass(particle: ParticleResult) -> tuple[NDArray, NDArray]:
-    """Effective mass of the best fit, on a fine grid inside its window."""
+    """Return the effective mass of the best fit, on a fine grid inside its window."""
     fit = particle.fit
     starts = np.linspace(fit.t_min, fit.t_max - 1, 40)
     extent = len(particle.correlator.x)
@@ -223,7 +224,7 @@ def _fit_effective_mass(particle: ParticleResult) -> tuple[NDArray, NDArray]:
 
 
 def _stability_panels(top: Axes, middle: Axes, bottom: Axes, particle: ParticleResult, colour: str) -> None:
-    """Mass, p-value and model weight of every fit against t_min."""
+    """Draw mass, p-value and model weight of every fit against t_min."""
     states = sorted({fit.n_states for fit in particle.scan})
     width = 0.8 / len(states)
     for k, count in enumerate(states):
@@ -261,7 +262,7 @@ def _best(particle: ParticleResult) -> FitResult:
 
 
 def _stability_range(particle: ParticleResult) -> tuple[float, float]:
-    """From the fits that matter; outliers without weight may leave the frame."""
+    """Return a range from the fits that matter; outliers without weight may leave the frame."""
     low = [particle.mass - 2.5 * particle.mass_error]
     high = [particle.mass + 2.5 * particle.mass_error]
     for fit in particle.scan:
@@ -272,7 +273,7 @@ def _stability_range(particle: ParticleResult) -> tuple[float, float]:
 
 
 def series_figure(name: str, series: Series) -> Figure:
-    """A time series without a mean."""
+    """Draw a time series without a mean."""
     figure = Figure(figsize=(9.2, 3.2))
     _draw_series(figure.subplots(), name, series)
     return figure

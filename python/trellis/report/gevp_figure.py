@@ -1,4 +1,4 @@
-"""Effective energies of a generalised eigenvalue problem, beside the fitted energies of its states."""
+"""This module draws effective energies of a generalised eigenvalue problem beside the fitted ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a spin glass: numbers and figures in one file that refers to nothing outside."""
+"""A spin glass has a page: numbers and figures stand in one file that refers to nothing outside."""
 
 from __future__ import annotations
 

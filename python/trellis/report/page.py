@@ -1,4 +1,4 @@
-"""report.html: numbers, plots and origins of one analysis in one file that refers to nothing outside."""
+"""report.html has numbers, plots and origins of one analysis in one file that refers to nothing outside."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .gevp_figure import gevp_figure
 from .page_parts import Plot, embedded, page_style, with_arxiv_links, with_contents
 from .style import look, observable_label
 
-#: Observables that get a figure, in this order, when they are there.
+#: These observables get a figure, in this order, when they are there.
 _PLOTTED_OBSERVABLES = (
     "plaquette",
     "rectangle",
@@ -130,7 +130,8 @@ def write_report(results: Results, output: Path | str) -> Path:
 
 
 def _earlier_figures(folder: Path) -> set[str]:
-    """Figures of the report whose results.json lies there: files beside them are not the report's."""
+    """Return the figures of the report whose results.json lies there: files beside them are not the report's.
+    """
     try:
         earlier = Results.from_json(folder / "results.json")
     except (OSError, ValueError):  # there is none, or it is another version's

@@ -1,4 +1,4 @@
-"""Parts that the pages share: their style, figures with what belongs to them, contents, and links."""
+"""The pages share these parts: their style, figures with what belongs to them, contents, and links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from .embed import svg_text
 from .figure_data import csv_of, described
 
-#: Where the list of contents goes.
+#: The list of contents takes this place.
 CONTENTS = "<!-- contents -->"
 _SECTION = re.compile(r'<section[^>]*\bid="([\w-]+)"[^>]*>\s*<h2>(.*?)</h2>', re.DOTALL)
 _ARXIV = re.compile(r"\b(arXiv:(\d{4}\.\d{4,5})|((?:hep-lat|hep-ph|hep-th|cond-mat)/\d{7}))\b")
@@ -28,7 +28,7 @@ def page_style() -> Markup:
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure of a page: its SVG text, and its numbers as CSV."""
+    """This is a figure of a page: its SVG text, and its numbers as CSV."""
 
     svg: str
     csv: str

@@ -1,4 +1,4 @@
-"""The roofline: points of kernels under the peak and the bandwidths of the machine (doc/roofline.md).
+"""A roofline has points of kernels under the peak and the bandwidths of the machine (doc/roofline.md).
 
 The form is that of S. Williams, A. Waterman and D. Patterson, Communications of the ACM 52 (2009) 65.
 """
@@ -13,15 +13,15 @@ from matplotlib.figure import Figure
 
 from .style import COLOURS, INK, MARKERS
 
-#: Points that have an entry of their own in the legend.
+#: This many points have an entry of their own in the legend.
 _MOST_NAMED = 28
-#: Ends of the axis, in flops per byte.
+#: The axis has these ends, in flops per byte.
 _LEAST, _MOST = 0.05, 100.0
 
 
 @dataclass(frozen=True)
 class RooflinePoint:
-    """A kernel, or a group of runs of one.
+    """This is a kernel, or a group of runs of one.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Figures about a chain and about the data of a fit."""
+"""These figures are about a chain and about the data of a fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..analysis.records.record import Series
 from ..analysis.records.results import AutocorrelationResult, ParticleResult, Results
 from .style import COLOURS, FAINT, INK, MARKERS, label
 
-#: Series of the topological charge, the first that a stream has.
+#: A stream has this series of the topological charge first.
 CHARGE = "topological_charge"
 _FORCE, _LARGEST = "force.", "force_largest."
 

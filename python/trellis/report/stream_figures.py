@@ -45,7 +45,7 @@ def flow_figure(flow: FlowResult) -> Figure:
 
 
 def _points(records: dict[str, ValueRecord], first: int) -> dict[int, list[tuple[int, float, float]]]:
-    """By T (or R): the other extent, value, error; what is mostly noise is left out."""
+    """Return by T (or R) the other extent, value and error; values that are mostly noise are left out."""
     found: dict[int, list[tuple[int, float, float]]] = {}
     for name, record in records.items():
         extents = [int(n) for n in name.split("x")]

@@ -1,4 +1,4 @@
-"""The look of the plots: one set of colours and sizes for all.
+"""The plots have one look: one set of colours and sizes for all.
 
 Colours are those of Okabe and Ito (2008), which stay apart for every common kind of colour blindness; markers
 differ too, so that nothing depends on colour alone.
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARKERS = ["o", "s", "D", "^", "v", "P", "X"]
-#: Particles that keep their colour in every report.
+#: These particles keep their colour in every report.
 _FIXED = {"pion": 0, "rho": 1, "nucleon": 2, "nucleon_parity_partner": 3}
-#: Charges of the nucleon in the order of their panels, each with its colour in every picture.
+#: Charges of the nucleon have this order of their panels, and each has its colour in every picture.
 _CHARGES = {"A": 0, "V": 1, "S": 2, "T": 3}
 INK = "#222222"
 FAINT = "#8a8f98"
@@ -81,12 +81,14 @@ _RC: dict[RcKeyType, Any] = {
 
 
 def look() -> AbstractContextManager[None]:
-    """Context in which figures get this look; nothing outside it changes."""
+    """Return a context in which figures get this look; nothing outside it changes."""
     return mpl.rc_context(_RC)
 
 
 def colour_and_marker(name: str, names: list[str]) -> tuple[str, str]:
-    """Colour and marker of a particle among `names`: a pair of its own, for all pairs that there are."""
+    """Return colour and marker of a particle among `names`: each has a pair of its own,
+    for all pairs there are.
+    """
     pairs = _pairs()
     if name in _FIXED:
         return pairs[_FIXED[name]]
@@ -98,7 +100,7 @@ def colour_and_marker(name: str, names: list[str]) -> tuple[str, str]:
 
 
 def _pairs() -> list[tuple[str, str]]:
-    """All colours with all markers: each round through the colours shifts the markers by one."""
+    """Return all colours with all markers: each round through the colours shifts the markers by one."""
     count = len(COLOURS)
     return [
         (COLOURS[i % count], MARKERS[(i + i // count) % len(MARKERS)]) for i in range(count * len(MARKERS))
@@ -106,7 +108,7 @@ def _pairs() -> list[tuple[str, str]]:
 
 
 def charge_colours(names: list[str]) -> dict[str, str]:
-    """Colour of each charge, in the order of the panels; `names`: all that the report has."""
+    """Return the colour of each charge, in the order of the panels; `names` are all that the report has."""
     free = [i for i in range(len(COLOURS)) if i not in _CHARGES.values()]
     others = [n for n in names if n not in _CHARGES]
     known = {n: i for n, i in _CHARGES.items() if n in names}
@@ -116,13 +118,13 @@ def charge_colours(names: list[str]) -> dict[str, str]:
 
 
 def show_first_times(axes: Axes, times: list[int]) -> None:
-    """The axis of t_min: whole numbers, and room beside a single window."""
+    """Draw the axis of t_min with whole numbers, and with room beside a single window."""
     axes.set_xlim(min(times) - 1, max(times) + 1)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def label(name: str) -> str:
-    """The particle's symbol, or its name with spaces."""
+    """Return the particle's symbol, or its name with spaces."""
     return _LABELS.get(name, name.replace("_", " "))
 
 
@@ -141,7 +143,7 @@ _OBSERVABLES = {
 
 
 def observable_label(name: str) -> str:
-    """Its name in figures and tables: "number_density.up_imag" is "Im number density, up"."""
+    """Return its name in figures and tables: "number_density.up_imag" is "Im number density, up"."""
     if name in _OBSERVABLES:
         return _OBSERVABLES[name]
     text = name

@@ -1,4 +1,4 @@
-"""The limits beyond which a run needs a person, and the sentences that say so."""
+"""A run needs a person beyond these limits; sentences say so."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ import numpy as np
 
 from ..ground.byte_counts import show_bytes
 
-#: Trajectories that the alarms look back over, and how many the acceptance needs at least.
+#: The alarms look back over the first number of trajectories; the acceptance needs at
+#: least the second number.
 LOOK_BACK, _LEAST_ACCEPTANCE = 50, 10
-#: Below this share of accepted trajectories a run wastes most of its time.
+#: A run below this share of accepted trajectories wastes most of its time.
 _LOW_ACCEPTANCE = 0.5
-#: Beyond this a trajectory is practically never accepted.
+#: A trajectory with a larger violation is practically never accepted.
 _LARGE_VIOLATION = 10.0
-#: Trajectories that <exp(-dH)> needs, and its errors from 1 that are no chance.
+#: <exp(-dH)> needs this many trajectories, and so many errors from 1 are no chance.
 _LEAST_CREUTZ, _CREUTZ_ERRORS = 20, 4.0
-#: A solve may end so much above its tolerance: residuals are recomputed at the end.
+#: A solve may end at this multiple of its tolerance: residuals are recomputed at the end.
 _RESIDUAL_SLACK = 2.0
-#: Paces of silence, and seconds at least, after which a run that still holds its lock may hang.
+#: A run that still holds its lock may hang after this many paces of silence, and at least so many seconds.
 _SILENT_PACES, _SILENT_SECONDS = 20.0, 600.0
-#: Bytes that a disk has to have left at least.
+#: A disk has to have at least this many bytes left.
 _LEAST_FREE = 1 << 28
 
 
 def acceptance(accepted: Sequence[float]) -> list[str]:
-    """Alarms about the trajectories after the thermalisation, the newest last."""
+    """Return alarms about the trajectories after the thermalisation; the newest one is the last."""
     last = list(accepted)[-LOOK_BACK:]
     if len(last) < _LEAST_ACCEPTANCE:
         return []
@@ -43,7 +44,7 @@ def acceptance(accepted: Sequence[float]) -> list[str]:
 
 
 def energy_violation(numbers: Sequence[int], dH: Sequence[float]) -> list[str]:
-    """Alarms about dH after the thermalisation, and about <exp(-dH)> = 1 (M. Creutz 1988)."""
+    """Return alarms about dH after the thermalisation, and about <exp(-dH)> = 1 (M. Creutz 1988)."""
     found = []
     newest = list(zip(numbers, dH, strict=True))[-LOOK_BACK:]
     bad = [(n, x) for n, x in newest if not math.isfinite(x) or x > _LARGE_VIOLATION]
@@ -64,7 +65,7 @@ def energy_violation(numbers: Sequence[int], dH: Sequence[float]) -> list[str]:
 
 
 def residuals(found: Sequence[float], tolerance: float | None) -> list[str]:
-    """Alarms about solves whose true residual is above the tolerance of the run file."""
+    """Return alarms about solves whose true residual is above the tolerance of the run file."""
     bad = [r for r in found if not math.isfinite(r) or (tolerance and r > _RESIDUAL_SLACK * tolerance)]
     if not bad:
         return []
@@ -73,7 +74,7 @@ def residuals(found: Sequence[float], tolerance: float | None) -> list[str]:
 
 
 def disk(folder: Path, each: float, left: int | None) -> list[str]:
-    """Alarms about the disk of a folder.
+    """Return alarms about the disk of a folder.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def disk(folder: Path, each: float, left: int | None) -> list[str]:
 
 
 def silence(age: float | None, pace: float | None) -> list[str]:
-    """Alarms about a run that holds its lock and writes nothing.
+    """Return alarms about a run that holds its lock and writes nothing.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A look at a campaign: claims and records of its managers, of which copies are read."""
+"""This module looks at a campaign: it reads copies of the claims and records of its managers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from . import alarms
 from .settled import age_of
 from .view_model import Curve, Listing, Picture, State, Watched
 
-#: Running tasks and failures that the tables list, and bytes of a log that are read for its last line.
+#: The tables list this many running tasks and failures; so many bytes of a log are read for its last line.
 _MOST_LISTED, _LOG_BYTES = 12, 4000
-#: Points of the curve of finished tasks.
+#: The curve of finished tasks has this many points.
 _POINTS = 200
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 

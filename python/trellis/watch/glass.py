@@ -1,4 +1,4 @@
-"""A look at a spin glass: the observables by bins of time, the exchanges, and the lock."""
+"""This module looks at a spin glass: the observables by bins of time, the exchanges, and the lock."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOW_EXCHANGE = 0.05
 
 @dataclass(frozen=True)
 class GlassLook:
-    """The content of glass.h5: `data` is None before the first measurement."""
+    """This is the content of glass.h5: `data` is None before the first measurement."""
 
     step: int = 0
     run_file: str = ""

@@ -17,16 +17,16 @@ from typing import Any
 
 from .settled import settled
 
-#: As folder_lock.py has them.
+#: These numbers are those of folder_lock.py.
 _FIRST, _LARGEST = 1 << 32, 1 << 60
-#: struct flock of Linux on 64 bits: kind, from where, start, length, process.
+#: This is struct flock of Linux on 64 bits: kind, from where, start, length, process.
 _FLOCK = "hhqqi"
 _NOBODY: list[dict[str, Any]] = []
 
 
 @dataclass(frozen=True)
 class Lock:
-    """The answer to a look at the lock of a folder.
+    """This is the answer to a look at the lock of a folder.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Finding the run that a path names, and looking at it again and again."""
+"""This module finds the run that a path names, and looks at it again and again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .settled import stamp_of
 from .stream import STREAM, StreamData, look_at_stream, read_stream
 from .view_model import Watched
 
-#: Tables that only the run files of one kind have.
+#: Only the run files of one kind have these tables.
 _TABLES = {
     "campaign": "campaign",
     "trajectories": "generate",
@@ -29,7 +29,7 @@ _TABLES = {
     "spins": "glass",
     "configurations": "measure",
 }
-#: Files that only the folders of one kind have.
+#: Only the folders of one kind have these files.
 _FILES = {
     "generate": re.compile(r"stream\.h5|generate\.lock|(configuration|checkpoint)\.\d{6,}\.json"),
     "measure": re.compile(r"correlators\.\d+\.(h5|unfinished)|measure\.lock"),
@@ -39,7 +39,8 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Target:
-    """A run that is watched: `file` is its run file, or None where the path is a folder of results."""
+    """This is a run that is watched: `file` is its run file, or None where the path is a folder of results.
+    """
 
     kind: str
     folder: Path
@@ -95,7 +96,7 @@ def _listed(names: list[str]) -> str:
 
 
 class Watcher:
-    """It looks at one run; files that have not changed are not read again.
+    """A watcher looks at one run; files that have not changed are not read again.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ class Watcher:
         self._stream, self._glass = StreamData(), GlassLook()
         self._damage = ""
         self._measurement = MeasurementFolder(self.target.folder)
-        #: Steps of a spin glass and when they were seen, first and last.
+        #: These are the steps of a spin glass and when they were seen, first and last.
         self._seen: list[tuple[float, int]] = []
 
     def look(self) -> Watched:

@@ -1,4 +1,4 @@
-"""A look at a measurement: the finished configurations, the sources of the one in hand, and the lock."""
+"""This module looks at a measurement: finished configurations, sources of the one in hand, and the lock."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .view_model import Curve, Listing, Picture, Watched
 
 _RESULT = re.compile(r"^correlators\.(\d+)\.h5$")
 _UNFINISHED = re.compile(r"^correlators\.(\d+)\.unfinished$")
-#: The newest results that are read, and those that the table lists.
+#: This many of the newest results are read; the table lists so many.
 _MOST_READ, _MOST_LISTED = 200, 12
 
 
 @dataclass(frozen=True)
 class Solves:
-    """The solves of one configuration."""
+    """These are the solves of one configuration."""
 
     number: int
     iterations: list[float]
@@ -45,7 +45,7 @@ class Solves:
 
 
 class MeasurementFolder:
-    """A folder of results; a file is read once, since it gets its name when it is whole."""
+    """This is a folder of results; a file is read once, since it gets its name when it is whole."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The page of a run under way: HTML and SVG from one look, which a browser fetches again and again."""
+"""A run under way has a page: HTML and SVG from one look, which a browser fetches again and again."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from markupsafe import Markup
 from ..campaign.times import show_seconds
 from .view_model import Curve, Picture, Watched
 
-#: Sizes of a picture in the units of its viewBox, and the room for the numbers of its axes.
+#: A picture has these sizes in the units of its viewBox, with room for the numbers of its axes.
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP, _RIGHT = 520.0, 230.0, 66.0, 34.0, 10.0, 14.0
-#: Seconds between two looks of the page.
+#: The page looks at the run again after this many seconds.
 REFRESH_SECONDS = 3
-#: Curves that have a colour of their own.
+#: This many curves have a colour of their own.
 _MOST_COLOURS = 6
 
 

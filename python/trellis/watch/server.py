@@ -1,4 +1,4 @@
-"""The page of a run on this machine alone: a server at the loopback address, which only answers GET."""
+"""A server at the loopback address shows the page of a run on this machine alone; it only answers GET."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADDRESS = "127.0.0.1"
 
 
 class PageServer(ThreadingHTTPServer):
-    """It serves ``/`` (the page), ``/body`` (the part that changes) and ``/data.json``.
+    """This server has ``/`` (the page), ``/body`` (the part that changes) and ``/data.json``.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address of the page."""
+        """Return the address of the page."""
         return f"http://{ADDRESS}:{self.server_port}/"
 
     def look(self) -> Watched:

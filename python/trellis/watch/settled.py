@@ -1,4 +1,4 @@
-"""Files that another process is writing: what is half written is waited for, and read again."""
+"""Another process may be writing a file: a half-written file is waited for, and read again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TypeVar
 
 Found = TypeVar("Found")
-#: Looks at a file that cannot be read, and seconds between two.
+#: A file that cannot be read is looked at this many times, with so many seconds between two looks.
 _TRIES, _PAUSE = 4, 0.05
 
 
 def settled(read: Callable[[], Found], otherwise: Found) -> Found:
-    """Return what `read` returns; where it raises ValueError each time, the value given."""
+    """Return what `read` returns; return `otherwise` where it raises ValueError each time."""
     for _ in range(_TRIES - 1):
         try:
             return read()

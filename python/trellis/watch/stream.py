@@ -1,4 +1,4 @@
-"""A look at a stream of `trellis generate`: stream.h5, the states beside it, and the lock of the folder."""
+"""This module looks at a stream of `trellis generate`: stream.h5, its states, and the lock of the folder."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from .view_model import Curve, Listing, Picture, State, Watched
 STREAM = "stream.h5"
 _STATE = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.json$")
 _FAILED = re.compile(r"^failed_solve\.(\d{6,})\.json$")
-#: States whose intervals are compared, the newest.
+#: The intervals of this many states, the newest ones, are compared.
 _MOST_STATES = 20
-#: Trajectories of a running mean of the acceptance.
+#: A running mean of the acceptance has this many trajectories.
 _OF_ACCEPTANCE = 20
 
 
 @dataclass
 class StreamData:
-    """The content of stream.h5 that a look shows; numbers are those of trajectories or sweeps."""
+    """This is the content of stream.h5 that a look shows; numbers are those of trajectories or sweeps."""
 
     numbers: NDArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     values: dict[str, NDArray] = field(default_factory=dict)

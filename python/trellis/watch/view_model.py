@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 State = Literal["not begun", "running", "finished", "stopped", "killed", "unknown"]
-#: Points of a curve that are shown: more are not seen on a screen.
+#: A curve shows this many points: more are not seen on a screen.
 _MOST_POINTS = 400
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Numbers of one kind against the number of a trajectory, solve or step; all are finite."""
+    """A curve has numbers of one kind against the number of a trajectory, solve or step; all are finite."""
 
     name: str
     x: list[float]
@@ -31,7 +31,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Picture:
-    """Curves that share their axes.
+    """These curves share their axes.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Listing:
-    """A table of texts."""
+    """This is a table of texts."""
 
     title: str
     columns: list[str]
@@ -60,7 +60,7 @@ class Listing:
 
 @dataclass
 class Watched:
-    """One look at a run.
+    """This is one look at a run.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Watched:
 
     @property
     def is_over(self) -> bool:
-        """True where nothing more is written without a person."""
+        """Return True where nothing more is written without a person."""
         return self.state in ("finished", "stopped", "killed")
 
     def to_json(self) -> dict[str, Any]:
