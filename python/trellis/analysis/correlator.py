@@ -62,10 +62,11 @@ class Correlator:
     boundary_t
         Boundary condition of the quarks in time: "periodic", "antiperiodic" or "dirichlet".
     symmetry
-        Of mesons: +1 or -1 where C(T - t) = +-C(t) holds in the mean, so that fits fold it; 0 where it is not
-        to be folded. By default the names of the gamma matrices tell it, or, without these, the data.
+        The symmetry of a meson is +1 or -1 where C(T - t) = +-C(t) holds in the mean, so that fits fold
+        it; 0 where it is not to be folded. By default the names of the gamma matrices tell it, or,
+        without these, the data.
     parity
-        Of baryons: -1 for a correlator of the projector onto negative parity.
+        The parity of a baryon is -1 for a correlator of the projector onto negative parity.
     source_times
         Time slice of the source: one number, or one for each row, source, or row and source. Values then
         count times of the lattice; they are shifted so that the source is at t = 0, and a baryon of
@@ -258,7 +259,7 @@ def measurements_of(correlators: Iterable[Correlator]) -> Measurements:
     Raises
     ------
     AnalysisError
-        None at all, a name twice, or correlators of different configurations or lattices.
+        There are none at all, a name comes twice, or correlators of different configurations or lattices.
     """
     every = list(correlators)
     if not every:
@@ -330,7 +331,7 @@ def write_correlators(
     correlators
         They have the same configurations and different names.
     beta
-        Of the ensemble, if it is to be in the report.
+        The coupling of the ensemble, if it is to be in the report.
 
     Returns
     -------

@@ -67,7 +67,7 @@ def to_pyerrors(
     ensemble
         Name of the ensemble: Obs of other analyses with the same name are correlated with these.
     mev
-        In MeV rather than in lattice units.
+        The masses are in MeV rather than in lattice units.
 
     Raises
     ------

@@ -264,7 +264,8 @@ def _thermalisation_alone(measurements: Measurements, first: int | None) -> Meas
 def _fit_all(
     measurements: Measurements, options: AnalysisOptions
 ) -> tuple[dict[str, ParticleFit], dict[str, str]]:
-    """Fit every particle, its parity partner, and the simultaneous fits; return failures with their reasons.
+    """Fit every particle, its parity partner, and the simultaneous fits; return
+    failures with their reasons.
     """
     if not measurements.correlators:
         return {}, {}

@@ -61,7 +61,8 @@ def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:
 
 
 def _note_unequal_sources(measurements: Measurements, notes: list[str]) -> None:
-    """Note that configurations count the same, however many sources they have, once for each set of numbers.
+    """Note that configurations count the same, however many sources they have, once
+    for each set of numbers.
     """
     by_range: dict[tuple[int, int], list[str]] = {}
     for name, c in measurements.correlators.items():

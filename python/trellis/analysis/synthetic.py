@@ -25,13 +25,13 @@ class SyntheticParticle:
     Attributes
     ----------
     energies, amplitudes
-        Of the states that run forward; a meson's backward image follows from `image`.
+        The states that run forward have them; a meson's backward image follows from `image`.
     backward_energies, backward_amplitudes
         States of the other parity that run backwards (baryons).
     noise, growth
         Relative noise of one configuration at the source and its exponential growth per time slice.
     correlation_length
-        Of the relative noise over time slices.
+        The length over which the relative noise of time slices is correlated.
     """
 
     energies: Sequence[float]
@@ -111,12 +111,12 @@ def write_synthetic_measurements(
     path
         A file, or with `one_file_each` a folder for correlators.NNNNNN.h5.
     particles
-        By dataset name; default pion, rho_x, rho_y, rho_z, nucleon.
+        They go by dataset name; default pion, rho_x, rho_y, rho_z, nucleon.
 
     Returns
     -------
     list of Path
-        What was written.
+        The files that were written.
     """
     particles = particles or {"pion": PION, "rho_x": RHO, "rho_y": RHO, "rho_z": RHO, "nucleon": NUCLEON}
     rng = np.random.default_rng(seed)

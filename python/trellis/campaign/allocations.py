@@ -134,7 +134,7 @@ def _set_up(job: Job, state: str) -> str:
     if SYSTEMS[batch.system].sets_end:
         seconds = max(1, round(job.seconds - min(_MARGIN_SECONDS, job.seconds / 20)))
         text += f"export {END}=$(($(date +%s) + {seconds}))\n"
-    if batch.system == "pbs":  # whose words for a log have no place for the job's identifier
+    if batch.system == "pbs":  # its words for a log have no place for the job's identifier
         text += f"exec > {state}/allocation.$job.log 2>&1\n"
     if batch.modules:
         text += _MODULES.format(modules=" ".join(shlex.quote(name) for name in batch.modules))

@@ -37,21 +37,21 @@ class Attempt:
     Attributes
     ----------
     deadline, grown_at, size
-        For time-outs, by the monotonic clock; size is that of log and outputs at the last look.
+        Time-outs need them, by the monotonic clock; size is that of log and outputs at the last look.
     limit
-        What the deadline comes from: the task's "timeout", or "hang" from the campaign's hang limit.
+        The deadline comes from this: the task's "timeout", or "hang" from the campaign's hang limit.
     killed_for
-        Why the manager ended it: "timeout", "hang", "silence", "shutdown"; "taken over" if another manager
-        has its task now; "" if it did not.
+        The manager ended it for this reason: "timeout", "hang", "silence", "shutdown"; "taken over" if
+        another manager has its task now; "" if it did not.
     is_alive
-        Whether it had written anything when it was ended.
+        True if it had written anything when it was ended.
     """
 
     task: Task
     number: int
     placement: Placement
     estimate: float
-    outputs: list[tuple[Output, str, bool]]  # output, path written to, whether the manager renames it
+    outputs: list[tuple[Output, str, bool]]  # these are output, path, whether the manager renames it
     log: Path
     started: float
     started_at: float
@@ -101,7 +101,7 @@ def prepare(
     Returns
     -------
     launch, aside
-        What the launcher gets, and the names of files that were set aside.
+        The launcher gets the first; the second has the names of files that were set aside.
     """
     root, state, task = Path(campaign.root), Path(campaign.state), attempt.task
     aside = []

@@ -19,7 +19,7 @@ class Batch:
         Words of the batch system; "" leaves one out. `partition` is the queue of PBS and LSF, `constraint` a
         feature of the nodes.
     gpu_option
-        How Slurm is asked for the GPUs of a node: "gres", "gpus-per-node" or "none".
+        Slurm is asked for the GPUs of a node in this way: "gres", "gpus-per-node" or "none".
     modules
         They are loaded in the batch job.
     prologue
@@ -48,6 +48,6 @@ class Batch:
         """Return the command of a task with the container's words before it, if there is one."""
         if not self.container:
             return tuple(command)
-        is_stage = command[0] == sys.executable  # which is an interpreter outside the container
+        is_stage = command[0] == sys.executable  # that interpreter is outside the container
         words = (self.container_python, *command[1:]) if is_stage else tuple(command)
         return (*self.container, *words)

@@ -63,13 +63,13 @@ class BatchSystem(abc.ABC):
     Attributes
     ----------
     programs
-        What has to be on the path.
+        They have to be on the path.
     job
         The shell's word for the identifier of the job that runs.
     cancel_word
         The program that cancels jobs.
     sets_end
-        Whether the script has to tell the manager when the job ends, since the system cannot be asked for it.
+        True if the script has to tell the manager when the job ends, since the system cannot be asked for it.
     """
 
     programs: tuple[str, ...]

@@ -125,7 +125,7 @@ class Claims:
             f"{time.strftime('%Y%m%d-%H%M%S')}-{socket.gethostname().split('.')[0]}-{uuid.uuid4().hex[:6]}"
         )
         self._count = 0
-        self._seen: dict[str, tuple[int, float]] = {}  # manager -> count, when it was first seen
+        self._seen: dict[str, tuple[int, float]] = {}  # a manager has a count, and when it was first seen
         self._dead: set[str] = set()
         #: These managers died on this host without having ended, as far as they were looked at.
         self.killed: set[str] = set()
@@ -179,7 +179,7 @@ class Claims:
                 continue
             if isinstance(content, dict) and {"count", "ended", "pid", "started"} <= content.keys():
                 return content
-        return {"count": -1, "ended": False}  # cannot be read: dead after a lease
+        return {"count": -1, "ended": False}  # it cannot be read: it is dead after a lease
 
     def known_managers(self) -> dict[str, bool]:
         """Return all managers that ever ran, and whether they may be at work."""
@@ -292,8 +292,8 @@ class Claims:
 
     def end_of(self, task: str, attempt: int) -> tuple[str, dict[str, Any]]:
         """Return one of ENDS and its content; "" while nothing was said."""
-        for kind in ENDS:  # by name: a listing may be older than the last rename
-            with contextlib.suppress(FileNotFoundError, FileError):  # cut: as if it had not been written
+        for kind in ENDS:  # they are read by name: a listing may be too old
+            with contextlib.suppress(FileNotFoundError, FileError):  # a cut file counts as not written
                 return kind, self._read(task, attempt, kind)
         return "", {}
 
@@ -303,11 +303,11 @@ class Claims:
             return history
         history.attempt = attempt = max(files["claim"])
         history.claim = self.claim_of(task, attempt)
-        history.manager = history.claim.get("manager", "")  # nobody's if it was cut: so dead after a lease
+        history.manager = history.claim.get("manager", "")  # a cut claim is nobody's, so dead after a lease
         history.end, history.content = self.end_of(task, attempt)
         forgiven = max(files.get("retry", [-1]))
         for number in sorted(files.get("failed", ())):
-            with contextlib.suppress(FileNotFoundError, FileError):  # likewise
+            with contextlib.suppress(FileNotFoundError, FileError):  # a cut file counts as not written
                 if number > forgiven:
                     history.failures.append(self._read(task, number, "failed"))
         return history

@@ -20,7 +20,7 @@ def link_files(
     Parameters
     ----------
     root
-        Where relative paths start.
+        Relative paths start here.
     known
         Tasks that are there already, whose `after` does not change.
 

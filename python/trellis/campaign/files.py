@@ -48,9 +48,9 @@ def make_campaign(words: Mapping[str, Any], folder: Path | str = ".") -> Campaig
     Parameters
     ----------
     words
-        What ``tomllib.load`` gives for such a file: ``{"campaign": {...}, "task": [{...}, ...]}``.
+        ``tomllib.load`` gives them for such a file: ``{"campaign": {...}, "task": [{...}, ...]}``.
     folder
-        Where relative paths start.
+        Relative paths start here.
 
     Raises
     ------
@@ -94,7 +94,8 @@ def _campaign(table: CampaignTable, root: Path, state: Path, tasks: dict[str, Ta
 
 
 def load_made_tasks(path: Path, campaign: Campaign) -> dict[str, Task]:
-    """Return the tasks that a task wrote to its `makes` file; they may depend on all tasks of the campaign.
+    """Return the tasks that a task wrote to its `makes` file; they may depend on all
+    tasks of the campaign.
     """
     file, _ = load_run_file(path, MadeTasksFile)
     made: dict[str, Task] = {}

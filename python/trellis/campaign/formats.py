@@ -19,7 +19,7 @@ AT_LAUNCH = frozenset({"output", "ranks", "threads", "nodes", "gpus", "run_file"
 SHELL = ("/bin/sh", "-c")
 #: No parameter has more values, and no table has more tasks.
 MOST_VALUES = 10_000_000
-_MOST_DIGITS = 3  # of the width in a format such as {n:06d}
+_MOST_DIGITS = 3  # the width in a format such as {n:06d} has no more
 _FIELD = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)(?:([+-])(\d+))?(?::([^{}]*))?\}")
 _RANGE = re.compile(r"^(-?\d+)\.\.(-?\d+)(?:\.\.(\d+))?$")
 
@@ -204,7 +204,7 @@ def evaluate(formula: str, values: Mapping[str, object], where: str) -> float:
         if isinstance(node, ast.Expression):
             return value(node.body)
         if isinstance(node, ast.Constant) and _is_number(node.value):
-            return float(node.value)  # so that powers overflow instead of growing for ever
+            return float(node.value)  # powers then overflow instead of growing for ever
         if isinstance(node, ast.Name) and _is_number(known := values.get(node.id)):
             return float(known)
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:

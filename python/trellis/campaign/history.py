@@ -98,9 +98,9 @@ class History:
     began
         Seconds since 1970 of the first record; all other times count from here.
     end
-        Of the last record.
+        The time of the last record.
     unreadable
-        Why the records of some managers could not be read: what these did is not in here.
+        It says why the records of some managers could not be read: what these did is not in here.
     done
         Tasks that are done by their claims, some of them without an attempt that is recorded as done.
     """

@@ -25,7 +25,7 @@ class Judge:
 
     def __init__(self, course: Course, past: Past) -> None:
         self.course, self.past = course, past
-        self.settling: dict[str, tuple[float, Ended, float]] = {}  # task -> until when, end, duration
+        self.settling: dict[str, tuple[float, Ended, float]] = {}  # a task has until when, end, duration
 
     def ended(self, attempt: Attempt, ended: Ended) -> None:
         """Judge an attempt of which the launcher says that it ended, or that it could not be launched."""

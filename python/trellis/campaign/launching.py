@@ -26,7 +26,7 @@ def start(course: Course, decision: Start) -> tuple[Attempt, Ended] | None:
         course.not_started(name)
         course.foreign.add(name)
         return None
-    is_unfinished = history.end != "done"  # else what it left was found to be changed
+    is_unfinished = history.end != "done"  # else its outputs were found to be changed
     attempt = _attempt(course, decision, number)
     course.histories[name] = history
     history.attempt = number

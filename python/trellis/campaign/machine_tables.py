@@ -133,7 +133,8 @@ class MachineTable(Table):
 
 
 class MachineFile(Table):
-    """This is a machine: it has nodes, GPUs, lumps and blocks, and a way in which programs are started on it.
+    """This is a machine: it has nodes, GPUs, lumps and blocks, and a way in which
+    programs are started on it.
     """
 
     machine: MachineTable

@@ -63,7 +63,7 @@ class Manager:
     ) -> None:
         require_estimates(campaign.tasks)
         self.launcher = launcher or make_launcher(machine)
-        self.machine = self.launcher.machine  # with the nodes of this allocation
+        self.machine = self.launcher.machine  # this one has the nodes of the allocation
         self.campaign = campaign
         self.began = time.monotonic()
         self.course = Course(campaign, self.machine, self.launcher, say, seconds)

@@ -33,7 +33,7 @@ class Course:
     Attributes
     ----------
     end
-        When this manager has to be over, by the monotonic clock; None: never.
+        This manager has to be over then, by the monotonic clock; None: never.
     running
         Attempts that were claimed by this manager and not judged yet.
     facts
@@ -47,7 +47,7 @@ class Course:
     failed
         Reasons, of tasks that failed for good.
     is_begun
-        Whether the past has been looked at: from then on, what becomes free may start.
+        True if the past has been looked at: from then on, what becomes free may start.
     """
 
     def __init__(
@@ -97,7 +97,8 @@ class Course:
     # Tasks
 
     def free(self, name: str) -> None:
-        """Free a task that waits for no other task: it goes to files, then its predicate, then the planner.
+        """Free a task that waits for no other task: it goes to files, then its
+        predicate, then the planner.
         """
         if name in self.foreign or name in self.awaited or self.progress.state[name] is not State.WAITING:
             return
@@ -170,7 +171,9 @@ class Course:
         return list(made)
 
     def retries_left(self, task: Task, history: History) -> int | None:
-        """Number of retries left in the class that has the fewest; None: none in one of them."""
+        """Return the number of retries left in the class that has the fewest; None: one
+        of them has none left.
+        """
         left = 1 << 30
         for failure in Failure:
             count = sum(

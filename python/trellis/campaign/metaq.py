@@ -48,15 +48,15 @@ class MetaqTask:
     Attributes
     ----------
     path
-        Of the script, absolute.
+        The absolute path of the script.
     folder
         ``priority`` or ``todo``.
     folder_bound
         The folder's .metaq: the folder is skipped while so much is not free; it is no demand of the task.
     log, project, machines
-        As in the script; MACHINE is read and, as in METAQ, decides nothing.
+        The script has them; MACHINE is read and, as in METAQ, decides nothing.
     warnings
-        What METAQ itself would have read or done differently.
+        They say what METAQ itself would have read or done differently.
     """
 
     path: Path

@@ -42,7 +42,7 @@ def campaign_text(
         f"root = {_quoted(str(found.root))}",
         f"state = {_quoted(f'{name}.state')}",
     ]
-    last: dict[str, str] = {}  # script of a name -> the last task of that name: they share working/
+    last: dict[str, str] = {}  # a name has its last task: such scripts share working/
     for task in found.tasks:
         script = str(task.path.relative_to(found.root))
         lines += ["", *_task(found.root, task, name, machine, strict, cores_per_node)]
@@ -85,7 +85,8 @@ def _task(root: Path, task: MetaqTask, name: str, machine: str, strict: bool, co
 
 
 def _short(script: str) -> str:
-    """Return the script's path, or a shorter one that tells it apart if its name leaves no room for endings.
+    """Return the script's path, or a shorter one that tells it apart if its name
+    leaves no room for endings.
     """
     folder, _, last = script.rpartition("/")
     if len(last.encode()) > 150:

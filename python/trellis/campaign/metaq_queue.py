@@ -81,7 +81,7 @@ class MetaqQueue:
         if not (self.working / name).exists():
             return False
         origin = self._origin(name)
-        return origin.get("script", script) == script  # without a note: claimed before these were made
+        return origin.get("script", script) == script  # without a note it was claimed before there were any
 
     def _origin(self, name: str) -> dict[str, Any]:
         """Return from where a claimed script came, and the name of the claim; empty if it is not known."""
@@ -180,7 +180,7 @@ class MetaqQueue:
     def _ended_elsewhere(self, task: MetaqTask) -> MetaqEnd:
         for end, origin in self._said():
             if origin.get("script") == str(task.path.relative_to(self.root)):
-                return end  # though it may have removed itself
+                return end  # it may have removed itself
         if (self.root / "finished" / task.name).exists() or (self.root / "failed" / task.name).exists():
             return self.status_of(task.name) or MetaqEnd(task.name, None, 0.0, elsewhere=True)
         for script in (self.root / "working").glob(f"*/*/{task.name}"):

@@ -31,13 +31,13 @@ class Failure(enum.StrEnum):
 class State(enum.StrEnum):
     """A task has one of these states, as `trellis campaign status` shows it."""
 
-    WAITING = "waiting"  # for tasks, files or its predicate
+    WAITING = "waiting"  # it waits for tasks, files or its predicate
     READY = "ready"
     RUNNING = "running"
     DONE = "done"
-    FAILED = "failed"  # no retries left
+    FAILED = "failed"  # it has no retries left
     SKIPPED = "skipped"  # its predicate was false, or a task that it needs failed
-    HELD = "held"  # too long for what is left of the allocation
+    HELD = "held"  # it is too long for what is left of the allocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Machine:
     launcher
         Name of an adapter in :mod:`.launchers`.
     launcher_options
-        What the adapter needs (its own words); `launchers.check_options` checks their types.
+        The adapter needs these (in its own words); `launchers.check_options` checks their types.
     allocation_seconds
         Length of an allocation; None: no end.
     join_timeout
@@ -151,7 +151,7 @@ class Request:
     memory_mib
         Per rank; 0: not counted.
     min_ranks_per_node
-        With nodes = None: the ranks may be spread thinner, down to this.
+        The ranks may be spread thinner with nodes = None, down to this.
     whole_nodes
         Nothing else runs on these nodes meanwhile.
     """
@@ -259,7 +259,7 @@ class Task:
     directory
         Working directory; relative to the campaign's root.
     parameters
-        Of the expansion: features of the cost model, and what the report shows.
+        The parameters of the expansion: the cost model takes them as features, and the report shows them.
     after
         Names of tasks that must be done.
     needs

@@ -127,7 +127,7 @@ def still_valid(
             return f"{output.path}: {error.strerror}"
         if size != recorded["bytes"]:
             return f"{output.path}: {size} bytes, {recorded['bytes']} were recorded"
-        problem, _ = problem_of(path, output, hash_bytes=-1)  # what the file asks for holds still
+        problem, _ = problem_of(path, output, hash_bytes=-1)  # the conditions of the file must hold
         if problem is not None:
             return problem
     return None

@@ -19,7 +19,7 @@ from .model import Machine, Node, Placement, Task
 from .pool import NodeState, Pool
 from .shapes import NodeType, Shape
 
-Entry = tuple[int, float, int, str]  # -priority, -seconds behind, order, name
+Entry = tuple[int, float, int, str]  # these are -priority, -seconds behind, order, name
 
 #: A head with a reservation waits for it this long, in units of its duration, even where others are free.
 _SOON = 0.5
@@ -29,9 +29,9 @@ _SOON = 0.5
 class Queue:
     """The ready tasks of a queue ask for the same."""
 
-    shapes: list[tuple[int, Shape, int]]  # alternative, shape, ranks
+    shapes: list[tuple[int, Shape, int]]  # these are alternative, shape, ranks
     entries: list[Entry] = field(default_factory=list)
-    blocked_at: int = -1  # version of the pool at which the head did not fit
+    blocked_at: int = -1  # the head did not fit at this version of the pool
     blocked_task: str = ""
     blocked_since: float = 0.0
 
@@ -53,8 +53,8 @@ class Reservation:
     shape: Shape
     ranks: int
     nodes: list[str]
-    time: float  # when they will be free, as it looks now
-    promised: float  # as it looked when they were reserved
+    time: float  # they will be free then, as it looks now
+    promised: float  # it looked so when they were reserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Planner:
     seconds
         Estimate of a task's alternative.
     end
-        When the last task has to be over; None: never.
+        The last task has to be over then; None: never.
     patience
-        How long a large head is overtaken before nodes are reserved for it, in units of its duration.
+        A large head is overtaken for so long before nodes are reserved for it, in units of its duration.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Planner:
         for queue in self.queues.values():
             queue.entries = [self._entry(entry[3]) for entry in queue.entries]
             heapq.heapify(queue.entries)
-        held, self.held = self.held, set()  # by other estimates they may end in time
+        held, self.held = self.held, set()  # other estimates may let them end in time
         for name in held - self.gone:
             heapq.heappush(self._queue(self.tasks[name]).entries, self._entry(name))
 
@@ -165,7 +165,7 @@ class Planner:
         starts = self._start_reserved(now)
         heads = [(q.entries[0], i, q) for i, q in enumerate(self._open_queues(now))]
         heapq.heapify(heads)
-        aside: list[tuple[Queue, Entry]] = []  # wait for other nodes than those they failed on
+        aside: list[tuple[Queue, Entry]] = []  # these wait for nodes on which they did not fail
         while heads:
             _, i, queue = heapq.heappop(heads)
             self._one_head(queue, now, starts, aside)
@@ -321,7 +321,7 @@ class Planner:
         have idled for nothing.
         """
         task = self.tasks[reservation.entry[3]]
-        wait = max(reservation.time, now) - min(reservation.promised, now)  # still to come, or late by
+        wait = max(reservation.time, now) - min(reservation.promised, now)  # so long is to come, or is past
         if wait <= _SOON * self.seconds(task, reservation.alternative):
             return None
         avoid = self.avoid.get(task.name, frozenset())
@@ -362,7 +362,7 @@ class Planner:
             ]
             ways.sort(key=lambda way: (self.seconds(task, way[0]) * way[1].nodes, way[0]))
             self.queues[key] = Queue(ways)
-        self._kept_alternatives.append(task.alternatives)  # so that its id stays its own
+        self._kept_alternatives.append(task.alternatives)  # its id stays its own then
         self.by_alternatives[id(task.alternatives)] = self.queues[key]
         return self.queues[key]
 

@@ -25,10 +25,10 @@ class NodeState:
         self.cpus = (1 << node.cpus) - 1
         self.gpus = (1 << len(node.gpus)) - 1
         self.memory = node.memory_mib
-        self.shares: dict[int, int] = {}  # GPU in shared use -> free thousandths
+        self.shares: dict[int, int] = {}  # a GPU in shared use has free thousandths
         self.bound = [sum(1 << c for c in gpu.cpus) for gpu in node.gpus]
-        self.ends: dict[str, tuple[float, Need]] = {}  # task -> expected end
-        self.is_hidden = False  # reserved
+        self.ends: dict[str, tuple[float, Need]] = {}  # a task has its expected end
+        self.is_hidden = False  # True means that it is reserved
         self.is_whole = False  # one task has it to itself
         self.key: Key = (0, 0, 0, 0, 0, False, 0)
 
@@ -55,7 +55,7 @@ class Pool:
         self.blocks: dict[int, dict[Key, dict[str, NodeState]]] = {}
         self.members: dict[int, dict[str, NodeState]] = {}
         self.block_version: dict[int, int] = {}
-        self.counts: dict[Shape, dict[int, tuple[int, int]]] = {}  # block -> its version, nodes that fit
+        self.counts: dict[Shape, dict[int, tuple[int, int]]] = {}  # by block: its version, nodes that fit
         self.keep_gpu_cores = True
         self.version = 0
 
@@ -182,7 +182,7 @@ class Pool:
         for left, state in zip(range(len(states), 0, -1), states, strict=True):
             need = shape.needs[state.kind]
             assert need is not None
-            here = -(-ranks // left)  # evenly: the first nodes have one more
+            here = -(-ranks // left)  # ranks are spread evenly: the first nodes have one more
             ranks -= here
             places.append(self._take_one(task, state, need, here, end))
         return places
@@ -302,7 +302,7 @@ class Pool:
         return free
 
     def _insert(self, state: NodeState) -> None:
-        nothing: Key = (state.kind, 0, 0, 0, 0, False, 0)  # of a node that one task has to itself
+        nothing: Key = (state.kind, 0, 0, 0, 0, False, 0)  # one task has such a node to itself
         state.key = (
             nothing
             if state.is_whole

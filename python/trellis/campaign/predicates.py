@@ -22,7 +22,8 @@ ANSWER_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class Answer:
-    """This is the answer of a predicate: `is_wanted` says if the task is to run; `failure` explains a fault.
+    """This is the answer of a predicate: `is_wanted` says if the task is to run;
+    `failure` explains a fault.
     """
 
     task: str
@@ -40,7 +41,7 @@ class Predicates:
         self.until: dict[str, float] = {}
         self.queue: deque[str] = deque()
         self.later: list[tuple[float, str]] = []
-        self.answers: list[Answer] = []  #: that nobody has heard yet
+        self.answers: list[Answer] = []  #: nobody has heard these yet
 
     def __bool__(self) -> bool:
         """Return True if an answer may still come."""

@@ -14,7 +14,7 @@ class Progress:
     Attributes
     ----------
     state
-        Of each task.
+        The state of each task.
     """
 
     def __init__(self, tasks: Mapping[str, Task]) -> None:

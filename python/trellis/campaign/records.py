@@ -195,7 +195,7 @@ def _copy(path: Path, copy: Path) -> sqlite3.Connection | None:
     base.row_factory = sqlite3.Row
     try:
         if base.execute("PRAGMA quick_check").fetchone()[0] == "ok":
-            base.executescript(SCHEMA)  # of a manager that was killed before it made its tables
+            base.executescript(SCHEMA)  # a manager may have been killed before it made its tables
             base.execute("SELECT count(*) FROM attempt").fetchone()
             return base
     except sqlite3.DatabaseError:

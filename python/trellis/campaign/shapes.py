@@ -16,13 +16,13 @@ WHOLE_GPU = 1000
 
 @dataclass(frozen=True, slots=True)
 class NodeType:
-    """The resources that all nodes of one type have."""
+    """All nodes of one type have these resources."""
 
     cpus: int
     gpus: int
     gpu_kind: str
-    bound: tuple[tuple[int, ...], ...]  # cores next to each GPU
-    memory: int  # MiB; 0: not counted
+    bound: tuple[tuple[int, ...], ...]  # each GPU has these cores next to it
+    memory: int  # it is in MiB; 0 is not counted
 
     @staticmethod
     def of(node: Node) -> NodeType:
@@ -32,7 +32,7 @@ class NodeType:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The resources that one node has to give.
+    """One node has to give these resources.
 
     They are cores (`common` counts those that do not come with the GPUs), whole GPUs or a share of one in
     thousandths, and memory.
@@ -45,7 +45,7 @@ class Need:
     share: int
     memory: int
     whole: bool
-    is_wide: bool  # takes cores next to free GPUs too: there are not enough others
+    is_wide: bool  # it takes cores next to free GPUs too: there are not enough others
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def shapes_of(request: Request, kinds: Sequence[NodeType]) -> list[Shape]:
 
 
 def _shape(request: Request, nodes: int, kinds: Sequence[NodeType]) -> Shape | None:
-    ranks = math.ceil(request.ranks / nodes)  # on some nodes one less
+    ranks = math.ceil(request.ranks / nodes)  # some nodes have one less
     if request.ranks // nodes < (request.min_ranks_per_node or 1):
         return None
     needs = tuple(need_on(request, ranks, kind) for kind in kinds)

@@ -32,7 +32,7 @@ class Run:
     placement: Placement
     begin: float
     end: float
-    outcome: str  # done, node, killed
+    outcome: str  # it is done, node or killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Outcome:
     Attributes
     ----------
     ready_at
-        When each good node joined.
+        Each good node joined at this time.
     passes, longest_pass
         Number of planning passes, and CPU seconds of the longest.
     """

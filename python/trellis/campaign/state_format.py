@@ -26,9 +26,7 @@ def check_format(state: Path) -> None:
         found = path.read_text(errors="replace").strip()
     except FileNotFoundError:
         found = ""
-    if (
-        not found
-    ):  # also what a manager leaves that is killed here; of several that begin at once all write it
+    if not found:  # a manager that is killed here leaves it empty; of several that begin at once all write it
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
         try:
             os.write(descriptor, f"{FORMAT}\n".encode())

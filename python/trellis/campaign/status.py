@@ -33,7 +33,7 @@ def read_status(campaign: Campaign) -> dict[str, Any]:
     progress = Progress(campaign.tasks)
     running, failed, refused = [], {}, {}
     todo = list(campaign.tasks)
-    for name in todo:  # grows by tasks that tasks made
+    for name in todo:  # it grows by tasks that tasks made
         task, history = campaign.tasks[name], histories.get(name, History())
         if history.end == "done":
             stored = history.content["outputs"]
@@ -89,7 +89,7 @@ def _said_by_predicates(state: Path) -> dict[str, str | None]:
     query = "SELECT task, kind, detail FROM event WHERE kind IN ('skipped', 'predicate-failed') ORDER BY time"
     answers: dict[str, str | None] = {}
     for path in records_of(state):
-        with contextlib.suppress(FileError), read_records(path) as base:  # damaged: known is what others say
+        with contextlib.suppress(FileError), read_records(path) as base:  # if it is damaged, the others say
             for row in base.execute(query):
                 answers[row["task"]] = row["detail"] if row["kind"] == "predicate-failed" else None
     return answers

@@ -75,7 +75,7 @@ class Past:
         course = self.course
         course.foreign.discard(name)
         if course.progress.state[name] in (State.DONE, State.READY, State.RUNNING):
-            return False  # known here already: what was awaited was another attempt
+            return False  # it is known here already: another attempt was awaited
         made = self.judge(name, course.claims.history(name))
         self._free([name])
         self.meet_made(made)
@@ -100,10 +100,10 @@ class Past:
             return []
         if last.attempt >= 0:
             course.histories[name] = last
-        stored = None  # failed, or released by a manager that stopped
+        stored = None  # it failed, or a manager that stopped released it
         if last.end == "done":
             stored = self._still_done(task, last)
-        elif last.end == "":  # begun by a manager that is dead, or never claimed
+        elif last.end == "":  # a dead manager began it, or nobody claimed it
             stored = self._found_whole(task, last)
         if stored is not None:
             return course.is_done(name, stored)

@@ -39,7 +39,7 @@ def _seconds(text: str | float | int) -> float | None:
     if match := _CLOCK.match(word):
         parts = [int(part) for part in match[2].split(":")]
         if match[1] and len(parts) < 3:
-            parts.append(0)  # D-HH:MM
+            parts.append(0)  # the form was D-HH:MM
         seconds = 0
         for part in parts:
             seconds = 60 * seconds + part

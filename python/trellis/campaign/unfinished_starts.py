@@ -53,7 +53,7 @@ def wait_for_exec(
         is killed; it has begun nothing. What has neither arguments nor an environment for so long, and is not
         known to be a copy, is left alone: a program may have removed them.
     most
-        For copies no longer than so many seconds.
+        Copies are awaited for no more than so many seconds.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def _is_within_exec(folder: str) -> bool:
         with open(f"{folder}/{name}", "rb") as file:
             if file.read(1):
                 return False
-    os.stat(f"{folder}/exe")  # raises for the kernel's own threads, and for what has ended
+    os.stat(f"{folder}/exe")  # this raises for threads of the kernel and for ended ones
     return True
 
 

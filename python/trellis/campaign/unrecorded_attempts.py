@@ -1,4 +1,5 @@
-"""A killed manager may not have committed attempts, or their ends, to its records; the claims tell of them.
+"""A killed manager may not have committed attempts, or their ends, to its records;
+the claims tell of them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def unrecorded(
         if (task, number) in known:
             continue
         claim = claims.claim_of(task, number)
-        if not isinstance(claim.get("started"), (int, float)):  # of outputs that were found, or cut
+        if not isinstance(claim.get("started"), (int, float)):  # outputs were found, or it was cut
             continue
         row = dict.fromkeys(_ATTEMPT_COLUMNS) | {
             "task": task,

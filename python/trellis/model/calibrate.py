@@ -59,7 +59,7 @@ class Calibration:
     name
         The machine's name.
     cores, memory_gib
-        Those of a node.
+        A node has these.
     nodes
         Nodes of the allocation.
     rates
@@ -110,7 +110,7 @@ def add_kernels(calibration: Calibration, found: Mapping[str, Any]) -> None:
                 calibration.rates.append(rate_of(kernel, result, place, gflops))
         precision = "double" if result["precision"] == "double" else "float"
         calibration.peaks[precision] = max(calibration.peaks.get(precision, 0.0), peak)
-        size = result.get("bytes", 0) / ranks  # must-move bytes: about the working set
+        size = result.get("bytes", 0) / ranks  # must-move bytes are about the working set
         if size:
             calibration.levels.setdefault(ranks, []).append((size, speed))
 

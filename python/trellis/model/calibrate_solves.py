@@ -89,7 +89,7 @@ def _flops_of(
     """Return the extents of a part of a cycle on a rank, and its flops as the model counts them."""
     single = (1, 1, 1, 1)
     local = place.local
-    if part == "coarse":  # a sum for each step
+    if part == "coarse":  # each step has a sum
         coarse: Extents = tuple(  # type: ignore[assignment]
             max(n // b, 1) for n, b in zip(local, block, strict=True)
         )

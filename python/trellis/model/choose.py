@@ -22,7 +22,8 @@ ORDERS: tuple[str | None, ...] = (None, "xyzt", "tzyx")
 
 @dataclass(frozen=True)
 class Choice:
-    """This is a way to run: the forecast, the order of ranks on nodes (None: boxes), the link to other nodes.
+    """This is a way to run: the forecast, the order of ranks on nodes (None: boxes),
+    the link to other nodes.
     """
 
     forecast: Forecast

@@ -48,7 +48,7 @@ class PhaseTime:
     network
         The busiest card alone.
     in_node, overhead, sums
-        What is added for messages within nodes, for directions that are cut, and for global sums.
+        These are added for messages within nodes, for directions that are cut, and for global sums.
     limit
         The largest part, in the words of LIMITS.
     flops, bytes

@@ -1,4 +1,5 @@
-"""Measured times stand beside their forecasts: results of trellis generate and trellis measure are compared.
+"""Measured times stand beside their forecasts: results of trellis generate and
+trellis measure are compared.
 """
 
 from __future__ import annotations

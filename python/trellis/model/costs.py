@@ -26,7 +26,7 @@ Polynomial = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The cost of an application on one rank; see :class:`trellis.model.phases.Phase`."""
+    """This is the cost of an application on one rank; see :class:`trellis.model.phases.Phase`."""
 
     flops: float
     bytes: float

@@ -121,7 +121,7 @@ def fit(residuals: Residuals, start: Constants) -> Fit:
     BadArgument
         There are fewer data than constants.
     """
-    from scipy.optimize import least_squares  # takes a quarter of a second to load
+    from scipy.optimize import least_squares  # the import takes a quarter of a second
 
     names = list(start)
 

@@ -1,4 +1,5 @@
-"""A forecast tells the time of a run's step on some nodes of a machine, what limits it, and how sure that is.
+"""A forecast tells the time of a run's step on some nodes of a machine, what limits
+it, and how sure that is.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def rank_map(
         return by_order(grid, per_node, order)
     try:
         return by_box(grid, best_box(grid, per_node, local))
-    except BadArgument:  # no box of so many ranks: trellis runs x fastest then
+    except BadArgument:  # there is no box of so many ranks: trellis runs x fastest then
         return by_order(grid, per_node, "xyzt")
 
 

@@ -69,9 +69,9 @@ class SearchCount:
     edges
         Directed edges that leave the vertices of a level.
     remote
-        Those whose other end belongs to another rank.
+        Edges whose other end belongs to another rank.
     remote_unique
-        Of these, different ends for each sending rank: what is sent once duplicates are removed.
+        The different ends of these for each sending rank: they are sent once duplicates are removed.
     messages
         Pairs of ranks with something to send.
     """

@@ -1,4 +1,5 @@
-"""This is the machine as the model sees it: the tables of its file, with speeds of kernels and links by name.
+"""This is the machine as the model sees it: the tables of its file, with speeds of
+kernels and links by name.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class HardwareModel:
     nodes
         The table of its nodes.
     device
-        What a rank computes on.
+        A rank computes on it.
     links
         Links by kind; of several of a kind the first one counts.
     fabric, costs

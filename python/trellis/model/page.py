@@ -30,7 +30,7 @@ def write_page(
     weak
         Forecasts with the local lattice of the smallest number of nodes.
     device
-        What a rank computes on: its roofline is drawn.
+        A rank computes on it, and its roofline is drawn.
     """
     from ..report.embed import svg_text
     from ..report.style import look

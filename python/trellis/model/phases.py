@@ -43,13 +43,13 @@ class Phase:
     flops, bytes
         Operations, and bytes that must move to and from memory, of one rank.
     messages
-        What one rank sends.
+        The messages that one rank sends.
     sums
         Global sums.
     launches
         Launches of kernels.
     repeats
-        How often the phase is done in a step.
+        The phase is done so often in a step.
     kernel, precision
         The measured speed that the phase has; without a kernel the roofline gives its time.
     extents

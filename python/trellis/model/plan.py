@@ -30,7 +30,7 @@ def with_estimates(
     Parameters
     ----------
     iterations, lattice
-        What tasks take that say none themselves.
+        Tasks that say none themselves take these.
     only_asked
         True: tasks with `estimate = "model"` alone; others without an estimate stay without.
 

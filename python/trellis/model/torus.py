@@ -27,7 +27,7 @@ class Traffic:
     nodes
         The number of nodes.
     extents
-        Of the torus; empty for a fabric that never limits.
+        The extents of the torus; empty for a fabric that never limits.
     card_gbs, link_gbs
         Rates of a card and of a link of the torus, one way.
     latency_us, hop_us

@@ -22,7 +22,8 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 class Getter:
-    """A getter has the values of groups; errors name group and key, and it knows which keys nobody asked for.
+    """A getter has the values of groups; errors name group and key, and it knows which
+    keys nobody asked for.
     """
 
     def __init__(self, groups: Iterable[tuple[str, dict[str, str]]], where: str) -> None:
@@ -127,7 +128,7 @@ def run_file(
     Parameters
     ----------
     where
-        Of messages: "the MILC input".
+        Messages have this word: "the MILC input".
     said
         Keys of the run file, "trajectories.keep_every" or "fermions.0.mass", and what the input says of them,
         for messages.

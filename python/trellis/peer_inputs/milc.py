@@ -39,7 +39,7 @@ def from_milc(
     tree_level
         Take the tree-level gauge action also where the input has tadpole factors (u0 other than 1).
     directory
-        Of the output.
+        The folder of the output.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def from_milc(
             [
                 {
                     "scheme": "omelyan2",
-                    "steps": (steps + 1) // 2,  # MILC counts evaluations of the force, two a step
+                    "steps": (steps + 1) // 2,  # MILC counts evaluations of the force, and a step has two
                     "monomials": [*(fermion["name"] for fermion in fermions), "gauge"],
                 }
             ],

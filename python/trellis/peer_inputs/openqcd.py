@@ -154,7 +154,8 @@ def _openqcd_sections(
 
 
 def _openqcd_residual(get: Getter, lists: dict[tuple[str, str], list[str]], kind: str) -> dict[str, float]:
-    """Return the smallest residual of the solvers that sections of a kind name; empty where there are none.
+    """Return the smallest residual of the solvers that sections of a kind name;
+    empty where there are none.
     """
     solvers: set[str] = set()
     for (section, key), words in lists.items():
@@ -235,7 +236,7 @@ def _without_idle_levels(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the levels that have monomials, outermost first, and a remark on the others."""
     kept: list[dict[str, Any]] = []
-    idle, drifts = 0, 1  # drifts of the levels since the last one that is kept
+    idle, drifts = 0, 1  # these are the drifts of the levels since the last one that is kept
     for level, names in zip(levels, parts, strict=True):
         if names:
             kept.append(level | {"steps": drifts * level["steps"], "monomials": names})

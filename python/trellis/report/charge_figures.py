@@ -189,7 +189,7 @@ def three_point(record: NucleonCharges) -> Figure:
                 label=f"$t$ = {separation}",
             )
             curve = record.fixed_sink and record.fixed_sink.ratio_fit.get(name, {}).get(separation)
-            if curve:  # of one time it is a point
+            if curve:  # a curve of one time is a point
                 line = "-" if curve.x[0] < curve.x[-1] else "_"
                 axes.plot(curve.x, curve.value, line, color=shades[k], lw=1.0, ms=14, zorder=1)
         axes.set_ylabel(rf"$R_{{{_symbol(name)}}}(t, \tau)$")
@@ -238,9 +238,10 @@ def charge_stability(record: NucleonCharges) -> Figure:
 
 
 def _weights(figure: Figure, axes: Axes, record: NucleonCharges, shifts: dict[int, float]) -> None:
-    """Draw the panel of the weights, and the legend of markers and bars; `shifts` goes by number of states.
+    """Draw the panel of the weights, and the legend of markers and bars; `shifts`
+    goes by number of states.
     """
-    handles: list[Any] = []  # pairs of a line and a container of bars, which Matplotlib's types do not know
+    handles: list[Any] = []  # these are a line and bars, which Matplotlib's types do not know
     for (states, shift), shade in zip(shifts.items(), _shades(len(shifts)), strict=True):
         chosen = [w for w in record.windows if w.states == states]
         x = [w.t_min + shift for w in chosen]

@@ -46,7 +46,8 @@ def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
 
 
 def fitted_correlator(particle: ParticleResult, fit: FitResult, t: NDArray) -> NDArray:
-    """Return the best fit at times t, in units of the measured correlator (the first of a simultaneous fit).
+    """Return the best fit at times t, in units of the measured correlator (the first
+    of a simultaneous fit).
     """
     behind, alternates = ("log(Eb)" in fit.parameters), ("log(Eo)" in fit.parameters)
     extent, count = len(particle.correlator.x), len(particle.normalisation)
@@ -63,7 +64,7 @@ def correlators(results: Results) -> Figure:
     names = list(results.particles)
     for name in names:
         if name.endswith("_parity_partner"):
-            continue  # the same data, from behind
+            continue  # these are the same data, from behind
         colour, marker = colour_and_marker(name, names)
         _draw_correlator(axes, results.particles[name], colour, marker, label(name))
     axes.set_yscale("log")
@@ -191,7 +192,7 @@ def _effective_mass_panel(axes: Axes, name: str, particle: ParticleResult, colou
     axes.set_xlim(0, None)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
     axes.set_ylim(*_mass_range([particle]))
-    _legend_below(axes, axes, ncols=1 if behind else 2)  # wider than the panel, it would make it narrow
+    _legend_below(axes, axes, ncols=1 if behind else 2)  # a wider legend would make the panel narrow
 
 
 def _legend_below(axes: Axes, source: Axes, *, ncols: int) -> None:

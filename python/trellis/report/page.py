@@ -130,7 +130,8 @@ def write_report(results: Results, output: Path | str) -> Path:
 
 
 def _earlier_figures(folder: Path) -> set[str]:
-    """Return the figures of the report whose results.json lies there: files beside them are not the report's.
+    """Return the figures of the report whose results.json lies there: files beside
+    them are not the report's.
     """
     try:
         earlier = Results.from_json(folder / "results.json")

@@ -62,7 +62,7 @@ def with_contents(page: str) -> str:
 def with_arxiv_links(page: str) -> str:
     """Return the page with its citations of arXiv as links; those in run files and titles stay texts."""
     parts = re.split(r"(<(pre|title|style|a)\b.*?</\2>|<[^>]+>)", page, flags=re.DOTALL)
-    del parts[2::3]  # the names of these tags
+    del parts[2::3]  # these are the names of the tags
     linked = [part if part.startswith("<") else _ARXIV.sub(_link, part) for part in parts]
     return "".join(linked)
 

@@ -26,7 +26,7 @@ class RooflinePoint:
     Attributes
     ----------
     name
-        In the legend.
+        The legend has it.
     intensity
         Flops per must-move byte.
     gflops

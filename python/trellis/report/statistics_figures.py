@@ -67,7 +67,7 @@ def forces(series: dict[str, Series]) -> Figure:
         k = monomials.index(monomial) if monomial in monomials else len(monomials)
         is_mean = name.startswith(_FORCE)
         value = np.array(of_trajectories.value, dtype=float)
-        value[value <= 0] = np.nan  # no axis of logarithms has them
+        value[value <= 0] = np.nan  # a logarithmic axis has none of them
         look = "-" if is_mean else ":"
         text = monomial if is_mean else f"{monomial}, largest"
         axes.plot(of_trajectories.x, value, look, color=COLOURS[k % len(COLOURS)], lw=1.0, label=text)
@@ -159,7 +159,7 @@ def dispersion(moving: dict[str, dict[int, ParticleResult]], extent: int) -> Fig
     axes.plot([], [], color=INK, lw=0.9, ls=(0, (4, 2)), label="lattice boson, one axis")
     axes.set_xlabel("$(ap)^2$")
     axes.set_ylabel("$(aE)^2$")
-    axes.set_xlim(-0.03 * axes.get_xlim()[1], None)  # room for the whole point at rest
+    axes.set_xlim(-0.03 * axes.get_xlim()[1], None)  # the whole point at rest needs room
     axes.set_ylim(0, None)
     axes.legend(loc="best")
     return figure

@@ -74,7 +74,7 @@ def loops_figure(loops: LoopResult) -> Figure:
             axes.set_ylim(0, None)  # else the axis would be turned round, or end above a value
         if points:
             extents = [x for rows in points.values() for x, _, _ in rows]
-            axes.set_xlim(min(extents) - 0.5, max(extents) + 0.5)  # of one R alone, too: ticks are integers
+            axes.set_xlim(min(extents) - 0.5, max(extents) + 0.5)  # ticks are integers for one R, too
             axes.legend(loc="best", ncols=2)
         else:
             axes.text(0.5, 0.5, "the errors are too large", color=INK, ha="center", transform=axes.transAxes)

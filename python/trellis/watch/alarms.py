@@ -81,7 +81,7 @@ def disk(folder: Path, each: float, left: int | None) -> list[str]:
     each
         Bytes of each further file.
     left
-        How many more are written; None: nobody knows.
+        So many more are written; None: nobody knows.
     """
     try:
         free = shutil.disk_usage(folder).free

@@ -62,7 +62,7 @@ def look_at_glass(
     pace
         Seconds of a step, as the watcher saw them.
     damage
-        Why the results could not be read; `seen` is then what was read before.
+        It says why the results could not be read; `seen` is then what was read before.
     """
     keys, data = _keys(run_file or seen.run_file), seen.data
     lock = look_at_lock(folder, "glass")
@@ -99,7 +99,7 @@ def _keys(text: str) -> dict[str, Any]:
 
 
 def _add_data(found: Watched, data: GlassData) -> None:
-    energy = data.bins["energy"].mean(axis=1)  # [bin, temperature]
+    energy = data.bins["energy"].mean(axis=1)  # its shape is [bin, temperature]
     coldest, hottest = data.temperatures[0], data.temperatures[-1]
     found.facts.append(("energy a site", f"{energy[-1, 0]:.6g} at T = {coldest:g}"))
     found.facts.append(("round trips", str(data.round_trips)))

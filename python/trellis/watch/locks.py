@@ -37,7 +37,7 @@ class Lock:
     holders
         A text for each run that writes: its process and host, and since when.
     numbers
-        Of the configurations that all these lines name.
+        The numbers of the configurations that all these lines name.
     """
 
     is_held: bool = False
@@ -85,6 +85,6 @@ def _is_locked(descriptor: int, number: int) -> bool:
     asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, _FIRST + number % _LARGEST, 1, 0)
     try:
         kind = struct.unpack(_FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))[0]
-    except OSError:  # a file system without locks
+    except OSError:  # the file system has no locks
         return False
     return kind != fcntl.F_UNLCK

@@ -39,7 +39,8 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Target:
-    """This is a run that is watched: `file` is its run file, or None where the path is a folder of results.
+    """This is a run that is watched: `file` is its run file, or None where the path
+    is a folder of results.
     """
 
     kind: str
@@ -101,7 +102,7 @@ class Watcher:
     Parameters
     ----------
     path
-        As :func:`find_target` takes it.
+        :func:`find_target` takes such a path.
     """
 
     def __init__(self, path: Path) -> None:

@@ -136,7 +136,7 @@ def _numbered(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
 def _run(text: str) -> MeasureRun | None:
     try:
         return parse_run_file(text, MeasureRun) if text else None
-    except RunFileError:  # of another version
+    except RunFileError:  # it is of another version
         return None
 
 

@@ -90,7 +90,7 @@ def look_at_stream(folder: Path, data: StreamData, *, run_file: str = "", damage
     run_file
         The text of the run file, where the watcher has it; else the stream's own counts.
     damage
-        Why the stream could not be read; `data` is then what was read before.
+        It says why the stream could not be read; `data` is then what was read before.
     """
     text = run_file or data.run_file
     keys = _keys(text)

@@ -71,7 +71,8 @@ class Watched:
     state
         "killed": its lock is gone without an end. "unknown": the file system has no locks.
     completed, total
-        Of the trajectories, sweeps, steps, configurations or tasks that `unit` names; None where not known.
+        The numbers of the trajectories, sweeps, steps, configurations or tasks that `unit`
+        names; None where not known.
     seconds_left
         At the pace so far, from now on; None where nothing is known of it.
     age
@@ -79,9 +80,9 @@ class Watched:
     facts
         Names and texts, the most important first.
     alarms
-        What needs a person.
+        They need a person.
     notices
-        What is good to know.
+        They are good to know.
     """
 
     kind: str

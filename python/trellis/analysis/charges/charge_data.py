@@ -127,7 +127,8 @@ class FitData(ABC):
 
     @abstractmethod
     def free(self, t_min: int, states: int) -> int:
-        """Return points less parameters: windows with none left would add only their priors to the average.
+        """Return points less parameters: windows with none left would add only their
+        priors to the average.
         """
 
     @abstractmethod
@@ -254,7 +255,7 @@ class ChargeData(FitData):
         C = self.mean[places[:length]]
         to_ratios = np.zeros((len(places), len(places)))
         to_ratios[:length, :length] = np.eye(length)
-        step = np.eye(length) - np.eye(length, k=-1)  # N/C at the first time, then differences
+        step = np.eye(length) - np.eye(length, k=-1)  # N/C comes first, then its differences
         for i in range(1, 1 + len(self.names)):
             rows = slice(i * length, (i + 1) * length)
             R = self.mean[places[rows]] / C

@@ -31,12 +31,12 @@ class ChargeFit:
     t_min: int
     states: int
     p: dict[str, float]
-    value: dict[str, float]  # E0, the charges and A/V
-    response: dict[str, NDArray]  # of them to all data, zero outside the window
+    value: dict[str, float]  # it has E0, the charges and A/V
+    response: dict[str, NDArray]  # it is theirs to all data, and zero outside the window
     prior_error: dict[str, float]
-    prior_shift: dict[str, float]  # of the charges, when the priors of the gaps move by their widths
-    farthest: float  # ChargeModel.farthest
-    remainder_limit: float | None  # charge_profile.Profile, where there is one
+    prior_shift: dict[str, float]  # the charges move so far when the priors of the gaps move by widths
+    farthest: float  # it is ChargeModel.farthest
+    remainder_limit: float | None  # it is charge_profile.Profile's, where there is one
     is_profiled: bool  # values and widths are those of charge_profile.py
     chi2: float
     expected_chi2: float
@@ -44,8 +44,8 @@ class ChargeFit:
     criterion: float
     points: int
     correction: float
-    profile_input: ProfileInput | None  # of fits that can be profiled
-    linear: _Linear  # value, response and prior_error at the best fit
+    profile_input: ProfileInput | None  # fits that can be profiled have it
+    linear: _Linear  # it has value, response and prior_error at the best fit
 
     @property
     def misfit(self) -> float:
@@ -109,7 +109,8 @@ def profiled(data: FitData, fit: ChargeFit) -> ChargeFit:
 
 
 def best_fit(data: FitData, t_min: int, states: int) -> ChargeFit | None:
-    """Make the least-squares fit of one window; return None where it does not converge or is not invertible.
+    """Make the least-squares fit of one window; return None where it does not
+    converge or is not invertible.
     """
     model, places = data.window(t_min, states)
     prior = _prior(data, model)
@@ -142,7 +143,7 @@ def best_fit(data: FitData, t_min: int, states: int) -> ChargeFit | None:
         return None
     inverse = _inverse(hessian)
     response = inverse @ jacobian.T @ W
-    determined = float(np.trace(response @ jacobian))  # parameters that the data fix
+    determined = float(np.trace(response @ jacobian))  # the data fix so many parameters
     free = max(len(places) - determined, 0.0) if is_correlated else 0.0
     factor = small_sample_correction(data.effective_count, free) if is_correlated else data.student_factor
     residual = data.mean[places] - model(p)
@@ -195,7 +196,8 @@ def _inverse(matrix: NDArray) -> NDArray:
 def _prior_shift(
     names: list[str], keys: list[str], inverse: NDArray, prior: gv.BufferDict
 ) -> dict[str, float]:
-    """Return, to first order, the inverse Hessian between a charge and log gap, over the width of the prior.
+    """Return, to first order, the inverse Hessian between a charge and log gap, over
+    the width of the prior.
     """
     gaps = [k for k in keys if k.startswith("loggap")]
     moves = [inverse[:, keys.index(k)] / prior[k].sdev for k in gaps]
@@ -265,7 +267,8 @@ def starting_point(
 
 
 def _energies_to_try(data: FitData, prior: gv.BufferDict, model: ChargeModel) -> NDArray:
-    """Return energies to try: log E0 around the effective masses, log gaps over 1.5 widths of their priors.
+    """Return energies to try: log E0 around the effective masses, log gaps over 1.5
+    widths of their priors.
     """
     C, states = data.mean[model.t], model.states
     masses = np.log(C[:-1] / C[1:], where=(C[:-1] > C[1:]) & (C[1:] > 0), out=np.zeros(len(C) - 1))
@@ -280,7 +283,8 @@ def _energies_to_try(data: FitData, prior: gv.BufferDict, model: ChargeModel) ->
 
 
 def ratios(names: list[str]) -> list[tuple[str, str]]:
-    """Return the pairs of currents whose ratio is reported: both currents of a pair are renormalised alike.
+    """Return the pairs of currents whose ratio is reported: both currents of a pair
+    are renormalised alike.
     """
     return [pair for pair in (("A", "V"), ("A_conserved", "V_conserved")) if set(pair) <= set(names)]
 

@@ -26,7 +26,7 @@ class ChargeModel(ABC):
     Attributes
     ----------
     names
-        Of the charges.
+        The names of the charges.
     states
         1 and more.
     t

@@ -35,9 +35,9 @@ from .charge_model import ChargeModel
 #: then those over the prior, to three of its widths. Two gaps have the square of them.
 _NEAR = {1: 25, 2: 13}
 _FAR = {1: 21, 2: 11}
-_ALLOWED = 3.84 / 2  # below the maximum of log L: 95 % for one parameter
-_NEGLIGIBLE = 20.0  # below the maximum of log L
-_STEPS = 12  # of E0 at fixed gaps
+_ALLOWED = 3.84 / 2  # log L may lie so far below its maximum: 95 % for one parameter
+_NEGLIGIBLE = 20.0  # nodes further below the maximum of log L do not count
+_STEPS = 12  # E0 takes at most so many steps at fixed gaps
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ProfileInput:
     data: NDArray
     weights: NDArray
     model: ChargeModel
-    ratios: list[tuple[int, int]]  # of charges i and j
+    ratios: list[tuple[int, int]]  # each is of charges i and j
     theta: NDArray
     covariance: NDArray
     prior_mean: NDArray
@@ -76,9 +76,9 @@ class Profile:
     Attributes
     ----------
     energy, charges, ratios
-        Of E0, of each charge, and of charge i over charge j by (i, j).
+        The averages of E0, of each charge, and of charge i over charge j by (i, j).
     prior_shifts
-        How far the mean of each charge moves when the prior of a gap moves by its width, gaps in quadrature:
+        The mean of each charge moves so far when the prior of a gap moves by its width, gaps in quadrature:
         covariance of charge and log gap over the width.
     remainder_limit
         The largest exp(-gap t) at the farthest time that the likelihood allows at 95 %: L above exp(-3.84/2)
@@ -94,12 +94,12 @@ class Profile:
 
 @dataclass(frozen=True)
 class _Nodes:
-    theta: NDArray  # [node, energy]
-    height: NDArray  # log L, 0 at the highest node
-    energy_error: NDArray  # of log E0 at fixed gaps
+    theta: NDArray  # its shape is [node, energy]
+    height: NDArray  # this is log L, 0 at the highest node
+    energy_error: NDArray  # this is that of log E0 at fixed gaps
     weights: NDArray
-    linear: NDArray  # best linear parameters: A0, A1, ..., and A0 times those of each charge
-    covariance: NDArray  # of the linear ones at fixed gaps
+    linear: NDArray  # they are the best: A0, A1, ..., and A0 times those of each charge
+    covariance: NDArray  # this is that of the linear ones at fixed gaps
 
 
 def profile(fit: ProfileInput) -> Profile | None:
@@ -113,7 +113,7 @@ def profile(fit: ProfileInput) -> Profile | None:
         )
     ]
     nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    lengths = [np.gradient(axis) for axis in axes]  # trapezoidal rule
+    lengths = [np.gradient(axis) for axis in axes]  # this is the trapezoidal rule
     measure = np.prod(np.stack(np.meshgrid(*lengths, indexing="ij"), axis=-1), axis=-1).reshape(-1)
     try:
         found = _at_best_energy(fit, nodes, measure)
@@ -231,7 +231,8 @@ def _quantiles(weights: NDArray, means: NDArray, errors: NDArray) -> list[float]
 
 
 def conditional(fit: ProfileInput, theta: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Return log L at each theta (-inf where there is none), the best linear parameters and their covariance.
+    """Return log L at each theta (-inf where there is none), the best linear
+    parameters and their covariance.
     """
     states = theta.shape[1]
     with np.errstate(all="ignore"):

@@ -68,7 +68,8 @@ def charge_quality(
 
 
 def _apart(data: FitData, name: str, a: ChargeFit, b: ChargeFit) -> float:
-    """Return the difference of a charge in two windows over its error; they share data, and priors pull both.
+    """Return the difference of a charge in two windows over its error; they share
+    data, and priors pull both.
     """
     slope = a.correction * a.response[name] - b.correction * b.response[name]
     variance = slope @ data.covariance @ slope + (a.prior_error[name] - b.prior_error[name]) ** 2

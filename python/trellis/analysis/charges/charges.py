@@ -89,9 +89,9 @@ def fit_charges(
     trajectories
         Numbers of the configurations, for autocorrelations; default 0, 1, 2, ...
     autocorrelations
-        As AnalysisOptions.autocorrelation.
+        The choice of AnalysisOptions.autocorrelation.
     boundary_t
-        Of the quarks: with "dirichlet" windows may reach to T - 1, else to T/2 - 1.
+        The quarks have it: with "dirichlet" windows may reach to T - 1, else to T/2 - 1.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def fit_data(data: FitData, trajectories: NDArray, autocorrelations: _Choice) ->
     fits = _scan(data)
     factors = _factors(data, fits, trajectories, autocorrelations)
     if factors and max(factors.values()) > 1.0:
-        data.inflate(max(factors.values()))  # weights, chi^2 and profiles of correlated configurations
+        data.inflate(max(factors.values()))  # weights, chi^2 and profiles then fit correlated data
         fits = _scan(data)
     return _average(data, fits, trajectories, autocorrelations)
 

@@ -44,7 +44,8 @@ _CURVE_POINTS = 25
 
 
 class FixedSinkData(FitData):
-    """The data are C, then C3 of each charge at its separations, at times of the current off source and sink.
+    """The data are C, then C3 of each charge at its separations, at times of the
+    current off source and sink.
     """
 
     is_fixed_sink = True
@@ -171,9 +172,9 @@ def fit_fixed_sinks(
     trajectories
         Numbers of the configurations, for autocorrelations; default 0, 1, 2, ...
     autocorrelations
-        As AnalysisOptions.autocorrelation.
+        The choice of AnalysisOptions.autocorrelation.
     boundary_t
-        Of the quarks: with "dirichlet" windows may reach to T - 1, else to T/2 - 1.
+        The quarks have it: with "dirichlet" windows may reach to T - 1, else to T/2 - 1.
     is_symmetric
         Source and sink are one operator.
 
@@ -208,7 +209,7 @@ def fit_fixed_sinks(
     }
     for name, by_separation in samples.items():
         for t, C3 in by_separation.items():
-            if t >= 2:  # an inner time there is
+            if t >= 2:  # there is an inner time
                 require_usable(f"C3 of {name} at t = {t}", C3[:, 1:t])
                 require_all_times(f"C3 of {name} at separation {t}", C3[:, :t], to_the_end=True)
     data = FixedSinkData(C, samples, options, is_open=boundary_t == "dirichlet", is_symmetric=is_symmetric)

@@ -56,7 +56,7 @@ def _tables(text: str, parse) -> dict:
     """Return the table [smearing]; it is empty where the text cannot be parsed."""
     try:
         tables = parse(text)
-    except ValueError:  # of both parsers; files of others may have any text there
+    except ValueError:  # both parsers raise it; files of others may have any text there
         return {}
     if not isinstance(tables, dict):
         return {}

@@ -145,7 +145,7 @@ def nucleon_charges(
     reasons |= not_formed
     for name, charge in by_sinks.items():
         record.three_point[name] = three_point_record(charge, momenta[name][charge.separations[0]])
-    if all(r.sink_momentum[:2] == [0, 0] for r in record.three_point.values()):  # else R_A goes to another
+    if all(r.sink_momentum[:2] == [0, 0] for r in record.three_point.values()):  # else R_A goes elsewhere
         record.three_point_ratio = three_point_ratio(by_sinks)
     used = {name: inserted[name] for name in by_sinks}
     smearing = smearing_in_time(measurements)
@@ -315,7 +315,7 @@ def read_lalibe(
     Returns
     -------
     two_point, numerators
-        As :func:`fit_charges` takes them: real, shape [configuration, time].
+        :func:`fit_charges` takes them: real, shape [configuration, time].
 
     Raises
     ------

@@ -94,7 +94,7 @@ class ThreePointCharge:
     midpoint
         R(t, t/2) for each separation.
     slope
-        Of the summed ratio between neighbouring separations; None with one separation.
+        The slope of the summed ratio between neighbouring separations; None with one separation.
     """
 
     separations: list[int]
@@ -183,7 +183,7 @@ def three_point_charge(
     trajectories
         Numbers of the configurations; default 0, 1, 2, ...
     autocorrelations
-        As AnalysisOptions.autocorrelation.
+        The choice of AnalysisOptions.autocorrelation.
 
     Raises
     ------

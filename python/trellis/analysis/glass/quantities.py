@@ -30,7 +30,7 @@ def jackknife(of_samples: Means, function: Callable[[dict[str, float]], float]) 
     Parameters
     ----------
     of_samples
-        By name: one number of each sample.
+        Each name has one number of each sample.
     function
         Takes the means by name.
     """
@@ -83,7 +83,7 @@ def quantities(
             "chirality_squared": lambda m: m["chirality_squared"],
             "chiral_binder": lambda m: (3 - m["chirality_fourth"] / m["chirality_squared"] ** 2) / 2,
         }
-    if len(with_bonds) != 1 or 2 in with_bonds:  # with two sites k is pi: no length
+    if len(with_bonds) != 1 or 2 in with_bonds:  # with two sites k is pi: there is no length
         return found
     L = with_bonds.pop()
     k = 2 * math.pi / L

@@ -23,8 +23,8 @@ class GlassData:
     Attributes
     ----------
     bins
-        By name of an observable: its means [bin][sample][temperature]; bins without a measurement are left
-        out.
+        Each observable has its means by its name, [bin][sample][temperature]; bins without a
+        measurement are left out.
     first_steps
         The first step of each of these bins.
     counts

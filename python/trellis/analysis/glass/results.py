@@ -23,19 +23,20 @@ class GlassResults:
     Attributes
     ----------
     temperatures
-        In units of J, ascending.
+        They are in units of J and ascend.
     quantities
-        By name: an estimate of each temperature, from the last bin of time; None where there is no number.
+        Each name has an estimate of each temperature, from the last bin of time; None
+        where there is no number.
     by_bin
-        By name: [bin][temperature], the same in every bin.
+        Each name has the same in every bin, [bin][temperature].
     first_steps
         The first step of each bin.
     equilibration
         [bin][temperature]: both sides of the identity of Gaussian couplings, difference; empty for others.
     exchange_acceptance
-        Of each temperature with the next.
+        The share of accepted exchanges of each temperature with the next.
     warnings
-        What is wrong with the numbers.
+        They say what is wrong with the numbers.
     """
 
     file: str

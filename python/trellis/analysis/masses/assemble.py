@@ -166,7 +166,7 @@ def real_parts(name: str, values: NDArray) -> dict[str, NDArray]:
     if not np.iscomplexobj(values):
         return {name: values}
     parts = {f"{name}_real": values.real, f"{name}_imag": values.imag}
-    if name == "polyakov_loop":  # of noisy traces the modulus is mostly noise
+    if name == "polyakov_loop":  # the modulus of noisy traces is mostly noise
         parts[f"{name}_abs"] = np.abs(values)
     return parts
 
@@ -211,7 +211,7 @@ def observable_results(
             found = autocorrelation(part, values, observable.trajectories)
             if found is not None:
                 result[part] = autocorrelation_result(found, observable.trajectories, values)
-            if is_timing(name):  # no physics: they follow what else the machine does
+            if is_timing(name):  # they are no physics: they follow what else the machine does
                 continue
             if found is not None:
                 _warn_of_drift(part, values, observable.trajectories, warnings)

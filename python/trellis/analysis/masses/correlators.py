@@ -33,7 +33,7 @@ class ParticleCorrelator:
     sign
         -1 where the measured numbers were multiplied by it, to make the ground state positive.
     flaw
-        Why it cannot be fitted, if that is known beforehand.
+        The reason why it cannot be fitted, if that is known beforehand.
     """
 
     name: str
@@ -193,7 +193,7 @@ def _groups(measurements: Measurements, options: AnalysisOptions) -> dict[str, l
     used = {member for members in groups.values() for member in members}
     order = {member: name for name, members in groups.items() for member in members[:1]}
     result: dict[str, list[str]] = {}
-    for name in names:  # keep the order of the file
+    for name in names:  # this keeps the order of the file
         if name in order:
             result[order[name]] = groups[order[name]]
         elif name not in used:

@@ -48,7 +48,7 @@ class CorrelatorMatrix:
     samples
         Shape [configuration, time, operator, operator], symmetric; not folded.
     image, time_extent
-        As of each correlator.
+        Each correlator has the same ones.
     member
         One of the correlators, for what is the same in all.
     """
@@ -203,7 +203,7 @@ def solve(
     Parameters
     ----------
     numbers
-        Of the configurations.
+        The numbers of the configurations.
     wanted
         t0, the time of the vectors, and how many states.
 

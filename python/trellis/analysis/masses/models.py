@@ -60,9 +60,9 @@ class SpectralModel:
     image
         s in the formula above: +1, -1 or 0.
     behind
-        With the backward term of the other parity; for one correlator with image 0.
+        The model has the backward term of the other parity; this is for one correlator with image 0.
     alternates
-        With the term (-1)^t of staggered quarks.
+        The model has the term (-1)^t of staggered quarks.
     """
 
     states: int

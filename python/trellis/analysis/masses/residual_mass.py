@@ -23,7 +23,7 @@ from ..statistics.zero_times import missing_times, of_zeros
 from .time_symmetry import check_time_symmetry
 from .window_fit import chi2_spectrum, p_value
 
-#: The first window; the current and the source touch at smaller times.
+#: This is the first window; the current and the source touch at smaller times.
 FIRST = 2
 #: Averages with a smaller p-value are no plateau.
 POOR_PLATEAU = 0.05
@@ -93,7 +93,7 @@ def _average(
     floor = 1e-6 * variances.max()  # a time without noise does not take all the weight
     precision = 1 / _steadied(np.maximum(variances, floor), len(influence))
     factor, tau_int = 1.0, None
-    for _ in range(2):  # the second time with the autocorrelation of the first average
+    for _ in range(2):  # the second time has the autocorrelation of the first average
         windows, responses, criteria, p_values = [], [], [], []
         for t_min in range(int(used[0]), max(extent // 2, int(used[0]) + 1)):
             w = np.where((used >= t_min) & (used <= extent - t_min), precision, 0.0) / factor

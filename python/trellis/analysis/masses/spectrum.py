@@ -32,7 +32,7 @@ def fit_particle(
     configurations
         Their trajectory numbers.
     behind
-        For one baryon correlator: the state that runs backwards, in units of the correlator; it becomes part
+        The state that runs backwards in one baryon correlator, in units of the correlator; it becomes part
         of the model, and windows reach to T/2.
 
     Raises

@@ -63,11 +63,11 @@ def spread_start(
     Parameters
     ----------
     times
-        Of each correlator.
+        The times of each correlator.
     mean, weights
-        Of all data, and the matrix that weights their residuals.
+        The mean of all data, and the matrix that weights their residuals.
     prior
-        Of the model: its centres are the units of the amplitudes, and what is kept of a backward state.
+        The prior of the model: its centres are the units of the amplitudes, and a backward state keeps them.
     """
     first = window_masses(model, times[0].astype(int), mean[: len(times[0])])
     centre = {name: float(prior[name].mean) for name in model.names}

@@ -41,14 +41,13 @@ class Asymmetry:
     Attributes
     ----------
     p_value
-        Of a correlator that is symmetric, for at least this T^2.
+        The probability of at least this T^2 for a correlator that is symmetric.
     time
-        Where C(t) and C(T - t) differ most in units of the error; of times with a ratio above RATIO where
-        there are any.
+        C(t) and C(T - t) differ most here in units of the error; times with a ratio above RATIO come first.
     values
         Means of C(t) and C(T - t) there.
     is_large
-        Whether the two differ by more than RATIO, or in sign, significantly.
+        True if the two differ by more than RATIO, or in sign, significantly.
     """
 
     p_value: float
@@ -111,7 +110,8 @@ def _probability(D: NDArray, numbers: NDArray, factor: float) -> float:
 
 
 def fitting_shift(samples: NDArray, image: int, numbers: NDArray) -> int | None:
-    """Return the time at which symmetric correlators have their source, 0 ... T - 1; None if there is none.
+    """Return the time at which symmetric correlators have their source, 0 ... T - 1;
+    None if there is none.
     """
     extent = samples.shape[1]
     times = np.arange(1, (extent + 1) // 2)

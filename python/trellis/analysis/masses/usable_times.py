@@ -21,7 +21,7 @@ def require_variation(
     """Refuse times at which configurations are copies of a few: errors come from differences
     between configurations.
     """
-    if last < 2:  # too short for a fit, whatever it does
+    if last < 2:  # it is too short for a fit, whatever it does
         return
     first = min(1, options.t_min_first)
     used = data[:, first : last + 1]

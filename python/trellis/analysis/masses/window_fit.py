@@ -47,7 +47,7 @@ class WindowFit:
     Attributes
     ----------
     model, times
-        What was fitted, where; times has one array per correlator.
+        The model that was fitted, and the times; there is one array of times per correlator.
     parameters
         Best values by name (names of the model, logarithms where the name says so).
     covariance
@@ -110,7 +110,7 @@ def fit_window(
     times
         One array of times per correlator; `weights.mean` holds the data in this order.
     """
-    starts: list[gv.BufferDict | None] = [None]  # the centre of the priors
+    starts: list[gv.BufferDict | None] = [None]  # None stands for the centre of the priors
     if model.states > 1 or model.alternates:
         spread = spread_start(model, times, weights.mean, _inverse(weights.weight_covariance), prior)
         starts += [] if spread is None else [spread]

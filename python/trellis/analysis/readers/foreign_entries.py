@@ -23,9 +23,9 @@ class Entry:
     Attributes
     ----------
     number, stream
-        Of the configuration; an empty name where there is one stream.
+        The configuration has them; the name is empty where there is one stream.
     attributes
-        Those of a dataset of a measurement file; `type` and `boundary_t` are among them.
+        The attributes of a dataset of a measurement file; `type` and `boundary_t` are among them.
     """
 
     path: Path

@@ -33,7 +33,8 @@ _MOMENTUM = re.compile(r"px(-?\d+)_py(-?\d+)_pz(-?\d+)")
 
 @dataclass(frozen=True)
 class _Hadron:
-    """A hadron has a name of its correlator here, a type, a factor, and a sign of spin down (None: no spin).
+    """A hadron has a name of its correlator here, a type, a factor, and a sign of
+    spin down (None: no spin).
     """
 
     name: str
@@ -226,7 +227,7 @@ def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
                 )
         parts = [(group["spin_up"], 1), (group["spin_dn"], hadron.down)]
     total: dict[tuple[int, ...], NDArray] = {}
-    expected: tuple[set[str], set[str]] | None = None  # places and momenta of the first spin
+    expected: tuple[set[str], set[str]] | None = None  # it has places and momenta of the first spin
     for part, sign in parts:
         _require_group(path, part)
         places = sorted(name for name in part if _PLACE.fullmatch(name))

@@ -120,12 +120,12 @@ class _Reader:
     ) -> None:
         self.result = Measurements()
         self.parts: list[Part] = []
-        self.run_files: set[str | None] = set()  #: texts of those that measured the parts
+        self.run_files: set[str | None] = set()  #: it has the texts of those that measured the parts
         self.lalibe: dict[Path, dict[str, LalibeCorrelator]] = {}
         self.lalibe_smearing = lalibe_smearing
         self.lalibe_configuration = lalibe_configuration
         self.stream = stream
-        self.skipped: dict[str, list[str]] = {}  #: kind -> names
+        self.skipped: dict[str, list[str]] = {}  #: each kind has its names
 
     def read(self, path: Path, chosen_by_name: bool) -> None:
         """Read through one descriptor: a run may replace the file meanwhile, and the
@@ -145,7 +145,7 @@ class _Reader:
                         return
                     count = self._content(path, file, kind)
                     attributes = {k: plain(v) for k, v in file.attrs.items() if k != "run_file"}
-                except MeasurementFileError:  # an OSError too, but it says already what is wrong
+                except MeasurementFileError:  # it is an OSError too, but it says already what is wrong
                     raise
                 except _DAMAGE as error:
                     raise MeasurementFileError(
@@ -230,7 +230,7 @@ def _read_measurement(
     group = file.get("correlators")
     has_observables = isinstance(file.get("observables"), h5py.Group)
     if "correlators" not in file and "condensates" in file:
-        group = {}  # condensates alone, whose means are observables
+        group = {}  # these are condensates alone, whose means are observables
     elif not isinstance(group, h5py.Group) or len(group) == 0:
         raise MeasurementFileError(path, "/correlators", expected="a group with datasets", found="nothing")
     data = {name: _read_correlator(path, group[name], numbers, lattice[3]) for name in group}

@@ -90,7 +90,7 @@ def _require_one_physics(result: Measurements) -> None:
     Raises
     ------
     MeasurementFileError
-        With the key, and both values.
+        The message has the key, and both values.
     """
     first: tuple[str, dict] | None = None
     for file in result.files:

@@ -1,4 +1,5 @@
-"""This module reads checksums of measurement and stream files, and those root attributes that have to agree.
+"""This module reads checksums of measurement and stream files, and those root
+attributes that have to agree.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measureme
         )
     keep = numbers > after
     numbers, values = numbers[keep], values[keep]
-    if values.ndim == 1:  # NaN: t0 or w0 that the flow does not reach
+    if values.ndim == 1:  # NaN stands for t0 or w0 that the flow does not reach
         _add_series(result.observables, name, numbers, values)
         return
     refuse_not_finite(path, group["value"].name, values, numbers)

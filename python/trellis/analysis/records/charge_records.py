@@ -72,20 +72,20 @@ class NucleonCharges(Record):
     Attributes
     ----------
     three_point
-        By fixed sinks, where they were measured; three_point_ratio: g_A / g_V of the midpoints against the
-        separation.
+        The charges by fixed sinks, where they were measured; three_point_ratio is g_A / g_V of the midpoints
+        against the separation.
     fixed_sink
         The same for the fits of three-point functions with fixed sinks (fixed_sink.py), whose windows begin
         t_min slices from source and sink; None without, not_fitted says why.
     ratio_fit
-        In fixed_sink: by charge and separation R(t, tau) of the fit of largest weight, against tau - t/2.
+        fixed_sink has R(t, tau) of the fit of largest weight by charge and separation, against tau - t/2.
     t_min_first, smeared_links
         In fixed_sink: the first window of its fits, and what was done to the links under the operator, which
         is why it may be another one than in `options` (link_smearing.py); None: thin links, or not known.
     fixed_sink_difference
         Charges and g_A / g_V ("A/V") by fixed sinks minus those by Feynman-Hellmann, correlations included.
     p_value, drift, excited_at_end, excited_at_end_limit, prior_shift, configurations_per_point
-        Whether the fits can be trusted (charge_results.ChargeQuality); None and empty without fits.
+        They tell how far the fits can be trusted (charge_results.ChargeQuality); None and empty without fits.
     gap_prior, one_more_state
         The prior of the gaps; the charges of the best fit with one state more than the fit of largest weight.
     misfit

@@ -106,14 +106,14 @@ class ChargeQuality:
     p_value
         Mean over the fits with their weights in the average.
     drift
-        By charge: the largest difference of a later window from the window of largest weight, in errors.
+        Each charge has the largest difference of a later window from the window of largest weight, in errors.
     excited_at_end
         exp(-gap t_max), of fixed sinks exp(-gap t/2) at the largest separation t, weighted; None where one
         state decides.
     excited_at_end_limit
         The largest that the likelihood allows at 95 %, weighted over the profiled fits; None without them.
     prior_shift
-        By charge: how many of its errors it moves when the priors of the gaps move by their widths.
+        Each charge moves by so many of its errors when the priors of the gaps move by their widths.
     configurations_per_point
         Independent ones, in the largest window.
     """
@@ -133,7 +133,7 @@ class ChargeResult:
     Attributes
     ----------
     charges
-        By name, bare.
+        The bare charges by name.
     ratio
         charges["A"] / charges["V"], where both are there; z_v = 1 / charges["V"]; tau_n in seconds.
     energy
@@ -150,17 +150,17 @@ class ChargeResult:
     dependent
         Currents whose correlator is a function of the others on every configuration (charge_data.py).
     warnings
-        Why the numbers may be wrong, in words; empty where nothing was found.
+        They say why the numbers may be wrong; empty where nothing was found.
     gap_prior
         The log-normal prior of the gaps that was used: centre, width.
     one_more_state
         The charges with one state more than in the fit of largest weight, from t_min_first: what they would
         be, and how well they would be known, if the data had that state. Empty where it cannot be fitted.
     influence
-        Of each configuration on every charge and on their ratio "A/V": sqrt(sum influence^2 / (n (n - 1))) is
-        the statistical error without the part of the priors.
+        The influence of each configuration on every charge and on their ratio "A/V": sqrt(sum influence^2 /
+        (n (n - 1))) is the statistical error without the part of the priors.
     curves
-        Of three-point functions: name -> separation -> (tau, R(t, tau)) of the fit of largest weight.
+        Three-point functions have name -> separation -> (tau, R(t, tau)) of the fit of largest weight.
     """
 
     charges: dict[str, ChargeEstimate]

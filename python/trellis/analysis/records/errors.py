@@ -24,7 +24,7 @@ class MeasurementFileError(AnalysisError, FileError):
     what
         The object inside the file that is wrong (dataset, attribute, ...).
     expected, found
-        What the reader looked for, and what is there.
+        The reader looked for the first, and the second is there.
     """
 
     def __init__(self, path: Path | str, what: str, *, expected: object, found: object) -> None:
@@ -41,7 +41,7 @@ class TooFewConfigurations(AnalysisError):
     Parameters
     ----------
     option
-        Of the analysis, where it has the number.
+        The option of the analysis that has the number, if there is one.
     """
 
     def __init__(self, purpose: str, *, needed: int, found: float, option: str = "") -> None:

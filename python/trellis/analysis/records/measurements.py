@@ -75,7 +75,7 @@ class Measurements:
     configurations
         Trajectory numbers, ascending, shape [configuration].
     correlators, observables
-        By name. Noise vectors of a stream's traces are averaged in `observables`.
+        They go by name. Noise vectors of a stream's traces are averaged in `observables`.
     arrays
         On-line measurements that are arrays: noise vectors, flows, Wilson loops.
     work
@@ -84,7 +84,7 @@ class Measurements:
     solves
         Solver records: column name -> list of arrays [source] per configuration, plus "solver": text.
     notes, warnings
-        What a reader may want to know, and what he has to.
+        A reader may want to know the notes, and has to know the warnings.
     thermalisation
         The series of streams that have nothing else yet: they are shown, and no means are formed.
     """

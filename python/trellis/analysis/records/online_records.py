@@ -8,7 +8,8 @@ from .record import Record, Series, format_error
 
 
 class ValueRecord(Record):
-    """This is a number with its Gamma-method error; tau_int is that of its fluctuations, 1/2 if independent.
+    """This is a number with its Gamma-method error; tau_int is that of its
+    fluctuations, 1/2 if independent.
     """
 
     value: float
@@ -27,7 +28,7 @@ class FlowResult(Record):
     Attributes
     ----------
     t0, sqrt_8t0, w0
-        From the mean E(t); None where it does not reach 0.3.
+        They come from the mean E(t); None where it does not reach 0.3.
     t2_energy
         t^2 E(t) by flow time.
     charge_squared, topological_susceptibility

@@ -27,6 +27,6 @@ def format_error(value: float, error: float) -> str:
     if not error > 0:
         return f"{value:.10g}"
     places = 1 - math.floor(math.log10(error)) if math.isfinite(error) else 1
-    if places <= 0 and abs(value) < 1e6:  # 1530(460) rather than 1.53(46)e+03
-        return f"{round(value, places) + 0.0:.0f}({round(error, places):.0f})"  # 0.0: no -0
+    if places <= 0 and abs(value) < 1e6:  # this gives 1530(460) rather than 1.53(46)e+03
+        return f"{round(value, places) + 0.0:.0f}({round(error, places):.0f})"  # 0.0 avoids -0
     return str(gv.gvar(value, error).fmt(None))

@@ -56,8 +56,8 @@ class ParticleResult(Record):
     mixture_error
         The total error in the definition of Jay and Neil, for comparison (module `averaging`).
     weights
-        How the residuals were weighted: correlated, shrinkage, svd or uncorrelated; weights_parameter is the
-        shrinkage lambda or the svdcut of the fit of largest weight.
+        The residuals were weighted like this: correlated, shrinkage, svd or uncorrelated; weights_parameter
+        is the shrinkage lambda or the svdcut of the fit of largest weight.
     autocorrelation_factor
         2 tau_int where it was applied to the covariance, else 1.
     correlator
@@ -184,12 +184,12 @@ class SamplesResult(Record):
     Attributes
     ----------
     numbers
-        Of the configurations, or of the last one in each bin.
+        The numbers of the configurations, or of the last one in each bin.
     streams
         Stream of each number; empty where there is one stream without a name.
     masses
-        By particle, as many as numbers; the mean is the mass, and the scatter gives the statistical errors
-        and their correlations.
+        Each particle has as many as there are numbers; the mean is the mass, and the scatter gives the
+        statistical errors and their correlations.
     """
 
     numbers: list[int]
@@ -222,12 +222,12 @@ class Results(Record):
     Attributes
     ----------
     parts
-        Where the time of a stream's trajectories went.
+        They tell where the time of a stream's trajectories went.
     samples, covariance
         Series of the masses over configurations, and the covariance of the masses in the order of
         `particles`: statistical errors are correlated as the series are, and each model error is its own.
     series
-        Of what has no mean: too few measurements, or nothing but thermalisation.
+        They have no mean: there are too few measurements, or nothing but thermalisation.
     companion
         The results of a second set of measurements, which has a part of the report of its own.
     """

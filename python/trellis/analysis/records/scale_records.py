@@ -50,7 +50,8 @@ class ScaleResult(Record):
 
 
 class PhysicalMass(Record):
-    """This is a mass in MeV: error^2 = own_error^2 + scale_error^2; the scale's error is one for all masses.
+    """This is a mass in MeV: error^2 = own_error^2 + scale_error^2; the scale's error
+    is one for all masses.
     """
 
     mev: float

@@ -55,12 +55,12 @@ class Autocorrelation:
     tau_int, tau_int_error
         Integrated autocorrelation time in units of the spacing, 1/2 for independent measurements.
     window
-        Where the sum ends, in units of the spacing.
+        The sum ends here, in units of the spacing.
     rho, rho_error
         Normalised autocorrelation function at lags 0, 1, ..., a little beyond the window; NaN at lags that
         hardly any measurements have.
     significant
-        Whether tau_int exceeds 1/2 by more than its error. For irregular numbers: whether the variance
+        True if tau_int exceeds 1/2 by more than its error. It is True for irregular numbers if the variance
         exceeds that of independent measurements by more than its error.
     """
 
@@ -239,7 +239,7 @@ def bin_series(values: NDArray, trajectories: NDArray, size: int) -> tuple[NDArr
     Returns
     -------
     values, trajectories
-        Of the bins; a bin carries the trajectory number of its last entry.
+        The bins have these; a bin carries the trajectory number of its last entry.
     """
     if size == 1:
         return values, trajectories

@@ -29,14 +29,14 @@ class ModelAverage:
     Attributes
     ----------
     statistical_error
-        Of the weighted mean.
+        The error of the weighted mean.
     model_error
         Spread of the models under their weights.
     mixture_error
         Total error of Jay and Neil: sqrt(sum w_i sigma_i^2 + model^2).
     excess_error
-        What the spread has beyond the noise of the fits: they differ by sum w_i sigma_i^2 - sum w_i w_j C_ij
-        in the mean even where all models are true. sqrt of model^2 minus that, at least 0.
+        The spread has this beyond the noise of the fits: they differ by sum w_i sigma_i^2 - sum w_i w_j C_ij
+        in the mean even where all models are true. It is the sqrt of model^2 minus that, at least 0.
     """
 
     mean: float
@@ -69,9 +69,9 @@ def model_average(
     values
         One per model.
     covariance
-        Of the values over the models, shape [model, model], from the data.
+        The covariance of the values over the models, shape [model, model], from the data.
     coherent_errors
-        What is not in the covariance and moves all models together (the part of the priors).
+        They are not in the covariance and move all models together (the part of the priors).
     information_criteria
         AIC of each model.
     """

@@ -50,7 +50,7 @@ class SeparationSums:
     factor, factor_error
         Variance of the mean over Gamma(0) / N, and its own error.
     error
-        Of the mean.
+        The error of the mean.
     rho
         NaN where hardly a pair has that separation.
     """
@@ -134,7 +134,7 @@ class _Bins:
         self.last = max(2, min(int(self.lengths.max()) // 2, self.count)) - 1
         self.gamma = float(deviations @ deviations) / self.count
         self.products, self.pairs = np.zeros(0), np.zeros(0)
-        self.missing = 0.0  # of rho, for uneven numbers
+        self.missing = 0.0  # rho of uneven numbers misses so much
         self.extend(0)
 
     def extend(self, to: int) -> None:
@@ -231,7 +231,7 @@ def separation_sums(deviations: NDArray, numbers: NDArray, S: float = 2.0) -> Se
     Parameters
     ----------
     deviations
-        Of a real series from its mean, shape [measurement].
+        The deviations of a real series from its mean, shape [measurement].
     numbers
         int, ascending, same shape; or those of several streams (records/numbering.py), one stream behind the
         other.

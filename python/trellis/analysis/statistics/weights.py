@@ -43,7 +43,7 @@ class Weights:
     samples
         Effective number of independent samples.
     estimated_rank
-        How many directions of the weight matrix come from the sample covariance: d for `correlated`, the
+        So many directions of the weight matrix come from the sample covariance: d for `correlated`, the
         eigenvalues that were kept for `svd`, sum_i [(1 - lambda) r_i / ((1 - lambda) r_i + lambda)]^2 over
         the eigenvalues r_i of R for `shrinkage`, 0 for `uncorrelated`.
     """
@@ -98,12 +98,12 @@ def make_weights(samples: NDArray, kind: str, *, inflation: float = 1.0, seed: i
     inflation
         2 tau_int of the data: multiplies the covariance and divides the number of samples.
     seed
-        For the bootstrap of the svd diagnosis.
+        The bootstrap of the svd diagnosis takes it.
 
     Raises
     ------
     TooFewConfigurations
-        For `correlated` with fewer samples than `samples_needed`.
+        `correlated` has fewer samples than `samples_needed`.
     """
     n, d = samples.shape
     effective = n / inflation

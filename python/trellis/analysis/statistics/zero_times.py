@@ -14,8 +14,8 @@ def missing_times(samples: NDArray, *, to_the_end: bool = False) -> list[int]:
     samples
         Shape [configuration, time].
     to_the_end
-        Also those after which nothing comes: for correlators that run round the lattice. Files of forward
-        states may have zeros there.
+        Times after which nothing comes count, too: this is for correlators that run round the lattice. Files
+        of forward states may have zeros there.
 
     Returns
     -------

@@ -54,9 +54,9 @@ def ensemble_scales(
     files
         One file per configuration, in any order.
     target
-        Of t^2 E and of t d/dt (t^2 E).
+        The value that t^2 E and t d/dt (t^2 E) reach.
     name
-        Of the ensemble, for pyerrors.
+        The name of the ensemble, for pyerrors.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def scales_of(
     times
         Flow times, at least five.
     numbers
-        Of the configurations, ascending.
+        The numbers of the configurations, ascending.
     energies
         float, shape [configuration, time].
     """

@@ -18,7 +18,7 @@ def part_results(
     Parameters
     ----------
     observables
-        What is known of the series: the errors of their means.
+        The series have errors of their means here.
     """
     whole = measurements.observables.get("seconds")
     parts = {

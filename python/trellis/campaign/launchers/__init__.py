@@ -88,7 +88,7 @@ def make_launcher(machine: Machine, name: str | None = None) -> Launcher:
     BadArgument
         There is no such launcher, or it does not know an option.
     NotAvailable
-        What it needs is not installed here.
+        The launcher needs something that is not installed here.
     """
     chosen = name or machine.launcher
     check_options(chosen, machine.launcher_options)

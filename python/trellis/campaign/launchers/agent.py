@@ -54,9 +54,9 @@ class EscapedProcesses:
     """
 
     def __init__(self) -> None:
-        self._own = _marker(os.getpid())  # of the task that this process belongs to, if it is one
+        self._own = _marker(os.getpid())  # it is that of the task that this process belongs to, if any
         self._sessions: collections.deque[int] = collections.deque(maxlen=1000)
-        self._bare: set[int] = set()  # without any environment: nothing tells whose they are
+        self._bare: set[int] = set()  # they have no environment: nothing tells whose they are
 
     def start(self) -> None:
         """Adopt from now on."""
@@ -97,7 +97,7 @@ class EscapedProcesses:
 
     def _is_left_over(self, pid: int, kept: set[bytes | None]) -> bool:
         marker = _marker(pid)
-        if marker is None:  # not of a campaign, or dying: then its session tells
+        if marker is None:  # it is of no campaign, or dies: then its session tells
             return _session(pid) in self._sessions
         return marker not in kept
 
@@ -168,7 +168,7 @@ class Agent:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._children: dict[int, tuple[int, subprocess.Popen]] = {}  # by pidfd: identifier, process
+        self._children: dict[int, tuple[int, subprocess.Popen]] = {}  # a pidfd has identifier and process
         self._allowed = os.sched_getaffinity(0)
         self._escaped = EscapedProcesses()
         self._escaped.start()

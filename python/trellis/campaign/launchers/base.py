@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..model import Machine, Placement
-from .agent import MARKER as MARKER  # <state folder>:<task>:<attempt>: how left-over processes are found
+from .agent import MARKER as MARKER  # by <state folder>:<task>:<attempt> left-over processes are found
 
 #: The variable is "1" for a task that is one process on its first node, whatever it reserves.
 LAUNCH_ONCE = "TRELLIS_LAUNCH_ONCE"
-MANAGER = "TRELLIS_CAMPAIGN_MANAGER"  # the manager's identifier
+MANAGER = "TRELLIS_CAMPAIGN_MANAGER"  # this variable has the manager's identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Launch:
     task, attempt
         Name, and number from 0.
     command
-        With all placeholders filled in.
+        All placeholders are filled in.
     directory, log
         Working directory, and the file for standard output and error; absolute.
     """
@@ -48,7 +48,7 @@ class Ended:
     lost_nodes
         Nodes that died meanwhile, as far as the launcher knows.
     launcher_error
-        Why the program was never started; None if it was.
+        It says why the program was never started; None if it was.
     out_of_memory
         The launcher saw that memory was exceeded.
     """
@@ -101,7 +101,7 @@ class Launcher(abc.ABC):
         Raises
         ------
         NotAvailable
-            What the launcher needs is not here.
+            The launcher needs something that is not here.
         """
 
     @abc.abstractmethod
@@ -134,7 +134,7 @@ class Launcher(abc.ABC):
         Parameters
         ----------
         managers
-            For each manager known: whether it is alive. One that is not listed counts as dead.
+            Each known manager has True if it is alive. One that is not listed counts as dead.
         """
         return []
 

@@ -70,8 +70,8 @@ class ClientLauncher(ProcessLauncher):
         names = [node.name for node in machine.nodes]
         seconds = float(machine.launcher_options.get("check_seconds", 5))
         self.watch = NodeWatch(names, self.nodes_up, seconds)
-        self.doomed: dict[str, tuple[str, ...]] = {}  # name of a job that could never start -> nodes
-        self.killed: dict[str, float] = {}  # name of a job that was ended -> when the hard way, or infinity
+        self.doomed: dict[str, tuple[str, ...]] = {}  # a job that could never start has its nodes here
+        self.killed: dict[str, float] = {}  # an ended job has when the hard way comes, or infinity
         self.lingering: list[_Lingering] = []
         self.unjudged: list[_Unjudged] = []
 

@@ -153,14 +153,15 @@ class FluxLauncher(ClientLauncher):
 
     def _lost(self, nodes: Sequence[str], messages: str) -> tuple[str, ...]:
         lost = {name for found in _NODE_FAILURE.findall(messages) for name in expand_hosts(found)}
-        if _SHELL_FAILURE.search(messages):  # of a node that is lost, or it was killed
+        if _SHELL_FAILURE.search(messages):  # the node is lost, or the shell was killed
             words = ("resource", "status", "-n", "-s", "offline", "-o", "{nodelist}")
             lost |= set(self._hosts(*words))
         return tuple(sorted(lost & set(nodes)))
 
 
 def _error(messages: str) -> str | None:
-    """Return why Flux did not run the program, or not to its end; None: the program itself did what happened.
+    """Return why Flux did not run the program, or not to its end; None: the program
+    itself did what happened.
     """
     lines = messages.strip().splitlines()
     for pattern in _ERRORS:

@@ -48,14 +48,14 @@ class HyperQueueLauncher(ClientLauncher):
     hq
         The program; default "hq". Server, workers and clients must be of one version.
     server_dir
-        Of a running server; default: a server of this manager's own, in a new folder here.
+        The folder of a running server; default: a server of this manager's own, in a new folder here.
     worker_command
         Words before `sh -c ...` that start one worker per node; default: srun with one task per node.
         [] : workers are there already, with a resource `node/<name>` each.
     mpi
         Words before the command of a task of several ranks; placeholders as of the launcher `template`.
     check_seconds
-        How often the server is asked for its workers; default 5.
+        The server is asked for its workers after so many seconds; default 5.
     """
 
     #: A cancelled task counts as ended at once; its processes get SIGINT, and SIGKILL a second later.
@@ -238,7 +238,8 @@ class HyperQueueLauncher(ClientLauncher):
             )
 
     def judge(self, handle: Handle, status: int, messages: str) -> Ended:
-        """Judge by the task's state: `hq submit --wait` ends with 0 also if it failed, or the server is gone.
+        """Judge by the task's state: `hq submit --wait` ends with 0 also if it failed,
+        or the server is gone.
         """
         found = _JOB.search(messages)
         if found is None:

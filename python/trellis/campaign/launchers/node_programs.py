@@ -27,7 +27,7 @@ class NodePrograms:
     words
         The site's; empty: srun.
     name
-        How the step's name begins.
+        The step's name begins like this.
     """
 
     def __init__(

@@ -97,7 +97,7 @@ class ProcessLauncher(Launcher):
                 assert handle.process is not None
                 _signal_group(
                     handle.process.pid, signal.SIGKILL
-                )  # what it left behind, before its number is free
+                )  # this ends what it left behind, before its number is free
                 status = handle.process.wait()
                 ended.append((handle, Ended(status)))
         if ended:

@@ -52,7 +52,7 @@ class SlurmLauncher(Launcher):
 
     def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
         dead = self._steps.node_changes()[1]
-        for node in dead:  # whose connection may never end by itself: without power it says nothing more
+        for node in dead:  # its connection may never end by itself: it says nothing more
             self._agents.lose(node)
         joined, lost = self._agents.node_changes()
         return [node for node in joined if node not in dead], sorted({*lost, *dead})

@@ -41,15 +41,15 @@ class StepHandle(Handle):
     Attributes
     ----------
     doomed_since
-        When its node was first seen to be lost.
+        Its node was first seen to be lost at this time.
     seen
-        When Slurm last listed its step, or the launch; by the monotonic clock.
+        Slurm last listed its step at this time, or it is that of the launch; by the monotonic clock.
     is_stuck
         It was ended because Slurm listed no step of it.
     terminated_since
-        When srun was first seen to say that a rank had failed.
+        srun was first seen at this time to say that a rank had failed.
     cut_off_since
-        When Slurm was first seen to have lost a message between the nodes of the step.
+        Slurm was first seen at this time to have lost a message between the nodes of the step.
     """
 
     process: subprocess.Popen | None = None
@@ -86,8 +86,8 @@ class SlurmStepLauncher(Launcher):
     overlap
         Never leave the choice of GPUs to Slurm: steps overlap, and the plan alone keeps them apart.
     check_seconds
-        How often Slurm is asked which nodes are up, which steps there are and when the allocation ends;
-        default 5.
+        After so many seconds Slurm is asked which nodes are up, which steps there are and when the
+        allocation ends; default 5.
     stuck_seconds
         An srun that waits for so long while Slurm lists no step of it is ended; default 120.
     kill_wait_seconds
@@ -361,7 +361,7 @@ class SlurmStepLauncher(Launcher):
         try:
             return any(name == other for _, other in (*all_steps(), *local_sruns()))
         except NotAvailable:
-            return True  # as long as Slurm does not say that it is over
+            return True  # it counts as there until Slurm says that it is over
 
     def close(self) -> None:
         if self._watch:

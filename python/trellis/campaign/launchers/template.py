@@ -52,7 +52,7 @@ class TemplateLauncher(ProcessLauncher):
     {slots} (a:2,b:2) and {host_file} (one line per rank) are filled in.
     """
 
-    preset = ""  #: where the machine file says neither `preset` nor `command`
+    preset = ""  #: it counts where the machine file says neither `preset` nor `command`
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)

@@ -39,7 +39,8 @@ START = {
 
 @dataclass(frozen=True)
 class Point:
-    """This is a speed: kernel, local extent, nodes with their grids, and TF/s a node where it is known here.
+    """This is a speed: kernel, local extent, nodes with their grids, and TF/s a node
+    where it is known here.
     """
 
     kernel: str
@@ -112,7 +113,8 @@ def residuals(chosen: Sequence[Point], constants: Constants, machine: HardwareMo
 
 @dataclass(frozen=True)
 class DaintFit:
-    """This is the fit with the relative error of its form: the rms of fits that leave out a number of nodes.
+    """This is the fit with the relative error of its form: the rms of fits that leave
+    out a number of nodes.
     """
 
     fit: Fit

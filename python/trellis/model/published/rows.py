@@ -28,7 +28,7 @@ class Row:
         input: the model was given it; fitted: a constant was fitted to it; checked: it follows from other
         figures, and was known when the form of the model was chosen; predicted: it was not looked at.
     agrees
-        For words: True if they agree. Numbers have a deviation.
+        True if words agree. Numbers have a deviation.
     note
         The source, and what was fitted.
     """

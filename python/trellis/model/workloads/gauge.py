@@ -26,7 +26,7 @@ def link_halo(local: Extents, grid: Sequence[int], layers: int = HALO_LAYERS) ->
     faces = {mu: 2 * layers * volume(local) / local[mu] for mu in cut}
     corners = (ghosts - sum(faces.values())) / len(
         cut
-    )  # travel to diagonal neighbours; divided among directions
+    )  # these travel to diagonal neighbours; they are divided among directions
     return tuple(Message(mu, step, LINK_BYTES * (faces[mu] + corners) / 2) for mu in cut for step in (1, -1))
 
 

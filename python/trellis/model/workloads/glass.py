@@ -1,4 +1,5 @@
-"""The Heisenberg spin glass has over-relaxation sweeps of three reals a spin, cut in one to three directions.
+"""The Heisenberg spin glass has over-relaxation sweeps of three reals a spin, cut in
+one to three directions.
 """
 
 from __future__ import annotations

@@ -362,7 +362,7 @@ def _measured_multigrid(
 
 def _smearing_steps(run: HmcRun) -> int:
     if not run.fermions or all(f.has_own_smearing for f in run.fermions):
-        return 4 if run.fermions else 0  # both levels of HISQ, as stout steps
+        return 4 if run.fermions else 0  # both levels of HISQ count as stout steps
     return 0 if run.smearing.stout is None else run.smearing.stout.steps
 
 

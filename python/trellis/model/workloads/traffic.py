@@ -34,7 +34,7 @@ def search_phases(
             Phase(
                 f"level {level}",
                 flops=inspected / ranks,
-                bytes=inspected / ranks * 12,  # an index read, a mark read and written
+                bytes=inspected / ranks * 12,  # an index is read, and a mark is read and written
                 messages=messages,
                 sums=1,
                 launches=2,
