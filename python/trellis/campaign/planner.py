@@ -146,7 +146,7 @@ class Planner:
         heapq.heappush(self._queue(self.tasks[name]).entries, self._entry(name))
 
     def finished(self, name: str, *, again: bool = False) -> None:
-        """Free what an attempt had that ended. `again`: the task will come back."""
+        """Free what an attempt had that ended. With `again` the task will come back."""
         start = self.running.pop(name)
         self.pool.give_back(name, start.placement.places)
         if not again:

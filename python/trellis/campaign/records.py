@@ -1,9 +1,9 @@
 """The history of a campaign is one SQLite file per manager, written by it alone.
 
 File locks fail on parallel file systems, so none are taken: only its manager writes a file, and readers work
-on a copy. The history decides nothing (outputs and claims do). Of a manager that was killed, the last quarter
-of a second is not in its file: the report takes these attempts from their claims (:mod:`.history`), and
-misses events alone. What a full disk does not take is lost likewise.
+on a copy. The history decides nothing (outputs and claims do). The file of a manager that was killed lacks
+the last quarter of a second: the report takes these attempts from their claims (:mod:`.history`), and misses
+events alone. Rows that a full disk does not take are lost likewise.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ CREATE TABLE IF NOT EXISTS attempt (
   outputs TEXT, log TEXT, ranks INTEGER, cpus INTEGER, gpus REAL, PRIMARY KEY (task, number));
 CREATE TABLE IF NOT EXISTS event (time REAL, kind TEXT, task TEXT, node TEXT, detail TEXT);
 """
-# manager.machine, manager.campaign: JSON (names, numbers of nodes and tasks, the text of the file).
-# attempt.outcome: running, done, or a class of failure (model.Failure); attempt.places: JSON list of
-# [node, ranks, [cpus], [gpus], share]; attempt.inputs, attempt.outputs: JSON {path: {bytes, sha256}}.
-# event.kind: launch-refused, quarantine, node-joined, node-lost, orphan-ended, set-aside,
-# claim-taken-over, skipped, predicate-failed, drain, model-fitted, tasks-made. Times: seconds since 1970.
+# manager.machine and manager.campaign are JSON (names, numbers of nodes and tasks, the text of the file).
+# attempt.outcome is running, done, or a class of failure (model.Failure); attempt.places is a JSON list of
+# [node, ranks, [cpus], [gpus], share]; attempt.inputs and attempt.outputs are JSON {path: {bytes, sha256}}.
+# event.kind is launch-refused, quarantine, node-joined, node-lost, orphan-ended, set-aside, claim-taken-over,
+# skipped, predicate-failed, drain, model-fitted or tasks-made. Times are seconds since 1970.
 
 COMMIT_SECONDS = 0.25
 _TABLES = [f"{table};" for table in SCHEMA.split(";") if table.strip()]

@@ -1,7 +1,7 @@
 """R-MAT graphs and level-synchronous breadth-first searches are counted for partitions over ranks.
 
-D. Chakrabarti, Y. Zhan and C. Faloutsos, R-MAT: a recursive model for graph mining (2004), with the numbers
-of the Graph 500 benchmark: A .57, B .19, C .19, D .05, sixteen edges a vertex.
+D. Chakrabarti, Y. Zhan and C. Faloutsos describe them (R-MAT: a recursive model for graph mining, 2004). The
+numbers are those of the Graph 500 benchmark: A .57, B .19, C .19, D .05, sixteen edges a vertex.
 """
 
 from __future__ import annotations

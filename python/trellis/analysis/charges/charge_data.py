@@ -61,9 +61,9 @@ class FitData(ABC):
     then each current's data.
 
     A current may be an exact function of the others (of the conserved vector current with Dirichlet time N is
-    t C, on every configuration): the covariance is singular then. To every variance NUGGET of itself and of
-    that of C at its time is added, a relative 3e-4 of the errors; the fit follows such relations as closely
-    as that.
+    t C, on every configuration): the covariance is singular then. NUGGET times itself and times that of C at
+    its time is added to every variance, which is a relative 3e-4 of the errors; the fit follows such
+    relations as closely as that.
 
     Parameters
     ----------

@@ -12,9 +12,10 @@ pseudo-experiments then have means of 0.15 to 0.25. The distribution that is tak
 
     P(g) = <normal distribution around g(theta) with the error sigma_g(theta) of the linear fit>
 
-averaged over the gaps with L: its median, and half the length of its central interval of 68.3 % as the error.
-The linear parameters are at their best values, not integrated: their volume, largest where the data say
-nothing about them, would be a prior for small gaps. The integral over E0 is that of a normal distribution.
+averaged over the gaps with L. The value is its median, and the error is half the length of its central
+interval of 68.3 %. The linear parameters are at their best values, not integrated: their volume,
+largest where the data say nothing about them, would be a prior for small gaps. The integral over E0 is
+that of a normal distribution.
 
 The averages are sums over nodes in the logarithms of the gaps: some around the best fit, and some over the
 whole prior, since the likelihood may have another maximum. Noise can make a small gap look like a large one,

@@ -11,7 +11,7 @@ exp(-E_m t) only). With x_k = exp(-(E_k - E_0) t) and r_k = A_k/A_0:
 C. Bouchard et al., Phys. Rev. D 96 (2017) 014504. C and the N of all charges are fitted together over a set
 of windows, with one and two states (max_states: three), and averaged with the weights exp(-BPIC / 2), BPIC
 = chi^2 + 3 (parameters) + 3 (data left out of the window): the Bayesian predictive criterion (T. Ando,
-Biometrika 94 (2007) 443), a datum that is left out counted as a parameter that fits it, as in `averaging`,
+Biometrika 94 (2007) 443). A datum that is left out counts as a parameter that fits it, as in `averaging`,
 whose 2 in place of 3 belongs to best fits. N and not g_eff is fitted: where C has an error of 20 %, N/C is
 far from linear in the data, its covariance follows the fluctuation of C, and pulls of energies and charges
 had widths of 1.5. The model error is the spread of the fits beyond their noise. Fits of several states give
@@ -19,10 +19,10 @@ the median and the width of the charges under the profile likelihood (charge_pro
 and the curvature there. Errors are linear responses to the configurations, scaled to that width, so
 correlations between windows and charges, and autocorrelations, are those of the data. Where tau_int of a
 charge is above 1/2 by more than its error, the covariance is multiplied by the largest 2 tau_int and all is
-fitted again: weights, chi^2 and profiles of that many fewer configurations; each error, of averages, windows
-and g_eff(t) alike, has the 2 tau_int of its own quantity. Where fits do not describe the data (p < 0.05)
-their sqrt(chi^2 / expected), averaged with the same weights, stretches the statistical errors, and the result
-says so; a window has its own.
+fitted again: weights, chi^2 and profiles are then those of that many fewer configurations; each error, of
+averages, windows and g_eff(t) alike, has the 2 tau_int of its own quantity. Where fits do not describe the
+data (p < 0.05) their sqrt(chi^2 / expected), averaged with the same weights, stretches the statistical
+errors, and the result says so; a window has its own.
 
 With fewer than four configurations for a point of the largest window all weights have shrunk correlations
 (charge_data.shrunk_weights), and errors the variance of Student's t for n - 1.

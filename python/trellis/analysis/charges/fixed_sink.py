@@ -6,9 +6,9 @@ With E_n and the amplitudes A_n = |Z_n|^2 of C(t), and with n next to the sink a
     C3(t, tau) = sum_nm Z_n Z_m* J_nm exp(-E_n (t - tau) - E_m tau)
                = A_0 exp(-E_0 t) [ g + sum_(n or m > 0) g_nm x_n(t - tau) x_m(tau) ]
 
-x_n(t) = exp(-(E_n - E_0) t), g_nm = Z_n Z_m* J_nm / A_0, g = J_00 the charge (B. Yoon et al., Phys. Rev. D 95
-(2017) 074508). Where source and sink are one operator, g_nm = g_mn: C3(t, tau) and C3(t, t - tau) are
-averaged on each configuration, and fitted as one. Otherwise each has its own coefficient.
+x_n(t) = exp(-(E_n - E_0) t), g_nm = Z_n Z_m* J_nm / A_0, and g = J_00 is the charge (B. Yoon et al., Phys.
+Rev. D 95 (2017) 074508). Where source and sink are one operator, g_nm = g_mn: C3(t, tau) and C3(t, t - tau)
+are averaged on each configuration, and fitted as one. Otherwise each has its own coefficient.
 
 C3 of all charges that belong together, at all separations t and times tau of the current, and C are fitted in
 a set of windows: t >= t_min for C, and for the current t_min slices, one at least, from source and from sink;

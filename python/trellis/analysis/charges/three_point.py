@@ -4,7 +4,7 @@ They stand beside those of the Feynman-Hellmann method.
 
     R(t, tau) = C3(t, tau) / C(t)  ->  g + b [exp(-gap tau) + exp(-gap (t - tau))] + c exp(-gap t)
 
-in the middle of a large separation t: what is given is R at tau = t/2 (the mean of the two middle slices for
+in the middle of a large separation t. The results have R at tau = t/2 (the mean of the two middle slices for
 an odd t) for every separation, and the summation method's slopes, S(t) = sum_{tau=1}^{t-1} R(t, tau),
 [S(t') - S(t)] / (t' - t) -> g + O(exp(-gap t)) (L. Maiani et al., Nucl. Phys. B 293 (1987) 420). Nothing is
 extrapolated to infinite t: fixed_sink.py has the fits. Errors are linear responses to the configurations,

@@ -67,8 +67,8 @@ def quantities(
 
     Notes
     -----
-    cumulant: <m^4> / <m^2>^2. binder: (11 - 9 [<q^4>] / [<q^2>]^2) / 2 of the nine components of the overlap
-    tensor (0 for independent normal ones). chiral_binder: (3 - [<k^4>] / [<k^2>]^2) / 2.
+    cumulant is <m^4> / <m^2>^2. binder is (11 - 9 [<q^4>] / [<q^2>]^2) / 2 of the nine components of the
+    overlap tensor (0 for independent normal ones). chiral_binder is (3 - [<k^4>] / [<k^2>]^2) / 2.
     """
     with_bonds = {extent for extent in extents[:3] if extent > 1}
     found: dict[str, Callable[[dict[str, float]], float]] = {

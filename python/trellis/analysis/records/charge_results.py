@@ -65,8 +65,8 @@ class ChargeWindow:
     """This is one fit: its window, states, charges and weight in the average.
 
     `errors` are those that an average of this window alone has: with 2 tau_int of each charge, and stretched
-    where the fit does not describe the data. `profiled`: values and errors are median and width under the
-    profile likelihood (fits of several states), else those of the best fit.
+    where the fit does not describe the data. `profiled` says that values and errors are median and width
+    under the profile likelihood (fits of several states), else those of the best fit.
     """
 
     t_min: int

@@ -2,7 +2,7 @@
 
 Numbers of one stream are int64. Several streams (replicas) of one ensemble may have the same numbers:
 arrays of them have the fields `stream`, a name, and `number`, and ascend by both. Masks, slices and
-concatenation work alike for both; what subtracts numbers takes them stream by stream from
+concatenation work alike for both; code that subtracts numbers takes them stream by stream from
 :func:`streams_of`.
 """
 

@@ -2,8 +2,8 @@
 
 One srun starts it once per node (:mod:`.agents`). Lines of JSON go both ways. When the connection ends, the
 agent kills all that it started and ends too, so that nothing outlives its manager; when it is killed, its
-children get SIGKILL from the kernel. What leaves its program's session (a daemon, an MPI rank) becomes the
-agent's child when the program ends, and is ended then. It needs the standard library only:
+children get SIGKILL from the kernel. A process that leaves its program's session (a daemon, an MPI rank)
+becomes the agent's child when the program ends, and is ended then. It needs the standard library only:
 thousands start at once.
 
     manager -> agent   {"launch": id, "command": [], "environment": {}, "directory": "",
