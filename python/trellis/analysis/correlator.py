@@ -81,7 +81,7 @@ class Correlator:
     Raises
     ------
     AnalysisError
-        Shapes, numbers or words that cannot be those of a correlator.
+        Shapes, numbers or words cannot be those of a correlator.
     """
 
     name: str
@@ -158,9 +158,9 @@ class Correlator:
         FitFailed
             No fit was possible; the text says why.
         AnalysisError
-            Too few configurations.
+            There are too few configurations.
         RunFileError
-            An option that does not exist, or a wrong value.
+            An option does not exist, or has a wrong value.
         """
         results = analyze_correlators([self], options=dict(options))
         if self.label not in results.particles:
@@ -259,7 +259,8 @@ def measurements_of(correlators: Iterable[Correlator]) -> Measurements:
     Raises
     ------
     AnalysisError
-        There are none at all, a name comes twice, or correlators of different configurations or lattices.
+        There are none at all, a name comes twice, or the correlators have different
+        configurations or lattices.
     """
     every = list(correlators)
     if not every:

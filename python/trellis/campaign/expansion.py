@@ -42,7 +42,7 @@ def expand(
     Raises
     ------
     BadArgument
-        A name used twice, an unknown name in braces, a pattern that matches nothing.
+        A name is used twice, a name in braces is unknown, or a pattern matches nothing.
     """
     known = known or {}
     for table in tables:
@@ -285,8 +285,8 @@ def check_request(request: Request, where: str) -> None:
     Raises
     ------
     BadArgument
-        A GPU fraction above 1 that is not whole or too small, more nodes than ranks, or more ranks per node
-        than there are.
+        A GPU fraction above 1 is not whole, or one is too small; or there are more nodes than ranks, or more
+        ranks per node than ranks.
     """
     share = request.gpus_per_rank
     if share > 1 and share != int(share):

@@ -35,7 +35,7 @@ def load_campaign(path: Path | str) -> Campaign:
     RunFileError
         The file does not fit the schema (with line and nearest key).
     BadArgument
-        A name in braces, a dependency, a cycle, or a name used twice.
+        A name in braces or a dependency is unknown, there is a cycle, or a name is used twice.
     """
     path = Path(path)
     file, text = load_run_file(path, CampaignFile)
@@ -57,7 +57,7 @@ def make_campaign(words: Mapping[str, Any], folder: Path | str = ".") -> Campaig
     RunFileError
         They do not fit the schema (with the key).
     BadArgument
-        A name in braces, a dependency, a cycle, or a name used twice.
+        A name in braces or a dependency is unknown, there is a cycle, or a name is used twice.
     """
     name = "campaign"
     return _expanded(validate_run(words, CampaignFile, name), Path(folder).resolve(), name, json.dumps(words))

@@ -197,7 +197,7 @@ def evaluate(formula: str, values: Mapping[str, object], where: str) -> float:
     Raises
     ------
     BadArgument
-        Anything else in it, an unknown name, or a value that is negative or not finite.
+        The formula has anything else in it or an unknown name, or its value is negative or not finite.
     """
 
     def value(node: ast.AST) -> float:

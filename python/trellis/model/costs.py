@@ -101,7 +101,7 @@ def counts(
     Raises
     ------
     BadArgument
-        There is no such kernel, or not in this storage.
+        There is no such kernel, or it is not there in this storage.
     """
     kernels = read_costs()["kernels"]
     if kernel not in kernels:

@@ -45,7 +45,7 @@ def from_milc(
     ------
     BadArgument
         A key is missing, or u0 is not 1: MILC's gauge action then has one-loop terms with parallelograms,
-        which Trellis does not have, unless `tree_level`; or a value that `trellis generate` refuses.
+        which Trellis does not have, unless `tree_level`; or `trellis generate` refuses a value.
     """
     values = _milc_values(text)
     get = Getter([("input", {k: v[0] for k, v in values.items()})], "the MILC input")

@@ -72,9 +72,9 @@ def from_openacc(text: str, *, action: GaugeActionName = "symanzik", one_replica
     Raises
     ------
     BadArgument
-        Another action, a group or a key that is missing or comes twice, a value of another type or one that
-        `trellis generate` refuses, or something that Trellis does not do (the topological potential; parallel
-        tempering, unless `one_replica`).
+        The action is another one, a group or a key is missing or comes twice, a value has another type or
+        `trellis generate` refuses it, or Trellis does not do something of the input (the topological
+        potential; parallel tempering, unless `one_replica`).
     """
     if action not in get_args(GaugeActionName):
         raise BadArgument(f"action: expected one of {', '.join(get_args(GaugeActionName))}, found {action!r}")

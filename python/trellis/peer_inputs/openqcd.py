@@ -50,9 +50,9 @@ def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -
     Raises
     ------
     BadArgument
-        A key that is missing, actions that are no doublets (of one flavour, or with masses that do not follow
-        each other), another integrator, a value that `trellis generate` refuses, or boundary conditions in
-        time that Trellis does not have: all but periodic ones, unless `periodic`.
+        A key is missing, actions are no doublets (of one flavour, or with masses that do not follow each
+        other), the integrator is another one, `trellis generate` refuses a value, or Trellis does not have
+        the boundary conditions in time: all but periodic ones, unless `periodic`.
     """
     groups, lists = _openqcd_sections(text)
     get = Getter(groups, "the openQCD input")

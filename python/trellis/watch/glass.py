@@ -39,7 +39,7 @@ def read_results(path: Path) -> GlassLook:
     Raises
     ------
     MeasurementFileError, OSError, KeyError
-        The file is damaged, or none of `trellis glass`.
+        The file is damaged, or is none of `trellis glass`.
     """
     with open_hdf5(path) as file:
         step, text = int(np.ravel(file.attrs["step"])[0]), text_of(file.attrs.get("run_file")) or ""

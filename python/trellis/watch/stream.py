@@ -54,7 +54,7 @@ def read_stream(path: Path) -> StreamData:
     Raises
     ------
     MeasurementFileError, OSError, KeyError
-        The file is damaged, or no stream.
+        The file is damaged, or is no stream.
     """
     with open_hdf5(path) as file:
         data = StreamData(numbers=numbers_of(path, file["trajectory"]).astype(np.int64))

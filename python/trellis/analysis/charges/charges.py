@@ -96,9 +96,9 @@ def fit_charges(
     Raises
     ------
     AnalysisError
-        Shapes that do not fit, or too few configurations.
+        The shapes do not fit, or there are too few configurations.
     FitFailed
-        No window can be fitted; a correlator that is zero, out of range or the same on all configurations.
+        No window can be fitted, or a correlator is zero, out of range or the same on all configurations.
     """
     if not isinstance(options, ChargeOptions):
         options = validate_run(options or {}, ChargeOptions, "options")

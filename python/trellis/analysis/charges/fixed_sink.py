@@ -181,9 +181,9 @@ def fit_fixed_sinks(
     Raises
     ------
     AnalysisError
-        Shapes that do not fit, or no current.
+        The shapes do not fit, or there is no current.
     FitFailed
-        Too few configurations or separations, no window that can be fitted; a correlator that is zero, out
+        There are too few configurations or separations, no window can be fitted, or a correlator is zero, out
         of range or the same on all configurations.
     """
     if not isinstance(options, ChargeOptions):

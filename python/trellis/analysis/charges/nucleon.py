@@ -39,7 +39,7 @@ def isovector_numerators(measurements: Measurements) -> tuple[dict[str, NDArray]
     Raises
     ------
     AnalysisError
-        A current with one of the two flavours alone; A, V, S or T that are no real correlators at rest.
+        A current has one of the two flavours alone, or A, V, S or T are no real correlators at rest.
     """
     numerators: dict[str, NDArray] = {}
     not_used: dict[str, str] = {}
@@ -322,7 +322,7 @@ def read_lalibe(
     MeasurementFileError
         A dataset is missing.
     AnalysisError
-        Unequal numbers of files.
+        The numbers of files are unequal.
     """
     current = {"A": ("A3", -1j, -1.0), "V": ("V4", 1.0, 1.0)}
 

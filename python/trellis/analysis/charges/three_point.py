@@ -137,7 +137,7 @@ def sink_momenta(measurements: Measurements) -> dict[str, dict[int, Momentum]]:
     Raises
     ------
     AnalysisError
-        An attribute sink_momentum that is not three whole numbers, or another one in the other flavour.
+        An attribute sink_momentum is not three whole numbers, or the other flavour has another one.
     """
     found: dict[str, dict[int, Momentum]] = {}
     for name, data in measurements.correlators.items():
@@ -188,7 +188,7 @@ def three_point_charge(
     Raises
     ------
     AnalysisError
-        Shapes that do not fit, or fewer than two configurations.
+        The shapes do not fit, or there are fewer than two configurations.
     """
     if len(two_point) < 2:
         raise AnalysisError(f"three-point functions: expected 2 configurations, found {len(two_point)}")

@@ -210,7 +210,7 @@ def particle_correlators(measurements: Measurements, options: AnalysisOptions) -
     Raises
     ------
     AnalysisError
-        Names that are not there, members that do not belong together, or a single time.
+        Names are not there, members do not belong together, or there is a single time.
     """
     for name, c in measurements.correlators.items():
         if c.values.shape[2] < 2:

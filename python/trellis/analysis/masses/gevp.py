@@ -88,7 +88,7 @@ def correlator_matrix(
     Raises
     ------
     AnalysisError
-        A name that is not there, no square matrix, or correlators that do not belong together.
+        A name is not there, the matrix is not square, or the correlators do not belong together.
     """
     count = len(names)
     if count < 2 or any(len(row) != count for row in names):
@@ -210,7 +210,7 @@ def solve(
     Raises
     ------
     AnalysisError
-        Times that do not fit the lattice.
+        The times do not fit the lattice.
     FitFailed
         C(t0) is not positive.
     """

@@ -32,7 +32,7 @@ def solve_gevp(
     Raises
     ------
     AnalysisError
-        A matrix or times that do not fit the data.
+        A matrix or its times do not fit the data.
     """
     results: dict[str, GevpResult] = {}
     for name, wanted in options.gevp.items():

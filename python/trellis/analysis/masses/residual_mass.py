@@ -44,8 +44,8 @@ def residual_mass(
     Raises
     ------
     FitFailed
-        A single configuration, zeros, a pion whose time does not count from the source, or no differences
-        between configurations.
+        There is a single configuration, there are zeros, the time of the pion does not count from the source,
+        or configurations do not differ.
     """
     options = options or AnalysisOptions()
     numerator, denominator = (measurements.correlators.get(name) for name in ("midpoint", "midpoint_pion"))

@@ -38,7 +38,7 @@ def fit_particle(
     Raises
     ------
     TooFewConfigurations
-        Fewer (binned) configurations than `options.minimum_configurations`.
+        There are fewer (binned) configurations than `options.minimum_configurations`.
     FitFailed
         The signal is too short, no fit converged, or the correlator lacks times or its symmetry in time.
     """

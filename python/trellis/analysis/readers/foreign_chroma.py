@@ -41,7 +41,7 @@ def read_chroma(path: Path, number: int, options: ForeignOptions, stream: str) -
     Raises
     ------
     MeasurementFileError
-        No XML, no hadron spectra in it, or parts that do not fit.
+        The file has no XML or no hadron spectra in it, or parts do not fit.
     """
     pairs = [pair for tree in _trees(path) for pair in _pairs(tree)]
     if not pairs:

@@ -51,7 +51,7 @@ def put_together(entries: Iterable[Entry], result: Measurements) -> None:
     Raises
     ------
     MeasurementFileError
-        Configurations that lack a correlator that others have, unequal times, or numbers that are not finite.
+        A configuration lacks a correlator that others have, times are unequal, or numbers are not finite.
     """
     found: dict[tuple[str, Momentum], dict[tuple[str, int], _Sources]] = {}
     attributes: dict[str, dict] = {}

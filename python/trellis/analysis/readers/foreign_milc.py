@@ -36,7 +36,7 @@ def read_milc(path: Path, number: int, options: ForeignOptions, stream: str) -> 
     Raises
     ------
     MeasurementFileError
-        No correlators, or lines of times that do not fit.
+        There are no correlators, or lines of times do not fit.
     """
     text = path.read_text(errors="replace")
     blocks = _of_output(path, text) if "STARTPROP" in text else _of_files(path, text)

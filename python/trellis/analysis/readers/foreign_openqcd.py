@@ -75,7 +75,7 @@ def read_openqcd(
     Raises
     ------
     MeasurementFileError
-        Other flow times or another lattice than the first file's.
+        A file has other flow times or another lattice than the first one.
     AnalysisError
         The spatial extent is not said, or several files have no names of streams.
     """

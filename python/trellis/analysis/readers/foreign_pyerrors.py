@@ -37,7 +37,7 @@ def read_hadrons(paths: list[Path], options: ForeignOptions, stream: str) -> Ite
     Raises
     ------
     MeasurementFileError
-        Names without a number, no group `meson`, or files that pyerrors cannot read.
+        A name has no number, there is no group `meson`, or pyerrors cannot read a file.
     """
     by_stem: dict[Path, dict[int, Path]] = {}
     for path in paths:

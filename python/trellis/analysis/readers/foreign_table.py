@@ -31,7 +31,7 @@ def read_table(path: Path, options: ForeignOptions, stream: str) -> Iterator[Ent
     Raises
     ------
     MeasurementFileError
-        Columns or lines that do not fit, times that are missing or occur twice.
+        Columns or lines do not fit, or times are missing or occur twice.
     """
     columns, rows = _lines(path)
     groups: dict[tuple[str, int, int], dict[int, list[float]]] = {}

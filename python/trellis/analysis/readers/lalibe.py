@@ -87,7 +87,7 @@ def read_lalibe_file(
     Raises
     ------
     MeasurementFileError
-        Several smearings where none was chosen, unequal shapes.
+        There are several smearings and none was chosen, or shapes are unequal.
     """
     chosen = _chosen_smearing(path, file, smearing)
     correlators, left_out = {}, []
@@ -113,8 +113,8 @@ def by_configuration(
     Raises
     ------
     MeasurementFileError
-        A correlator twice for a source of a configuration, sources of unequal momenta or times, names without
-        numbers (lalibe_names.py).
+        A correlator comes twice for a source of a configuration, sources have unequal momenta or times, or
+        names have no numbers (lalibe_names.py).
     AnalysisError
         No configuration has all correlators.
     """

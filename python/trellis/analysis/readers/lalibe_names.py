@@ -35,9 +35,9 @@ def configuration_numbers(paths: list[Path], pattern: str | None) -> dict[Path, 
     Raises
     ------
     MeasurementFileError
-        A name without a number, or with several that differ.
+        A name has no number, or several that differ.
     AnalysisError
-        No regular expression with one group.
+        The pattern is no regular expression with one group.
     """
     found = _by_pattern(paths, pattern) if pattern is not None else _by_names(paths)
     for path, number in found.items():

@@ -25,9 +25,9 @@ def numbers_with_streams(path: Path, file: h5py.File, numbers: NDArray, pattern:
     Raises
     ------
     MeasurementFileError
-        A path without a match, or names that do not fit the numbers.
+        A path has no match, or names do not fit the numbers.
     AnalysisError
-        No regular expression with one group.
+        The pattern is no regular expression with one group.
     """
     if pattern is not None:
         return numbers_in_streams([stream_in_path(path, pattern)] * len(numbers), numbers)

@@ -24,7 +24,7 @@ def from_the_source(name: str, rows: NDArray, source_times: ArrayLike, type: str
     Raises
     ------
     AnalysisError
-        Times beyond the lattice, a shape that does not fit, or a boundary over which nothing can be shifted.
+        Times lie beyond the lattice, a shape does not fit, or nothing can be shifted over the boundary.
     """
     count, sources, extent = rows.shape
     times = np.asarray(source_times)

@@ -26,8 +26,8 @@ def at_momentum(data: CorrelatorData, momentum: Momentum) -> NDArray:
     Raises
     ------
     AnalysisError
-        The momentum is not there, or a mean whose imaginary part is the larger one: another phase of the
-        current or of the operators than that of doc/conventions.md.
+        The momentum is not there, or the imaginary part of the mean is the larger one: the current or the
+        operators have another phase than that of doc/conventions.md.
     """
     chosen = (data.momenta == np.array(momentum)).all(axis=1)
     if not chosen.any():

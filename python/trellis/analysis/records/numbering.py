@@ -29,7 +29,7 @@ def numbers_in_streams(streams: Sequence[str] | NDArray, numbers: NDArray) -> ND
     Raises
     ------
     ValueError
-        A name that cannot be one, or not as many names as numbers.
+        A name cannot be one, or there are not as many names as numbers.
     """
     numbers = np.asarray(numbers)
     if len(streams) != len(numbers):

@@ -153,7 +153,7 @@ def allocation_now() -> tuple[float | None, set[str]]:
     Raises
     ------
     NoAnswer
-        There is none that says where this job runs: no reason to take its nodes for lost.
+        No answer says where this job runs: this is no reason to take its nodes for lost.
     """
     job = job_id() or ""
     # The last job of a job array has the array's identifier: squeue lists all its jobs.
