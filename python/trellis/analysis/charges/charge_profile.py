@@ -32,8 +32,8 @@ from scipy.special import ndtr
 
 from .charge_model import ChargeModel
 
-#: Each gap has so many nodes, by the number of gaps: first those around the best fit, to five of its errors,
-#: then those over the prior, to three of its widths. Two gaps have the square of them.
+#: Each gap has so many nodes, by the number of gaps: _NEAR is for those around the best fit, to five of its
+#: errors, and _FAR for those over the prior, to three of its widths. Two gaps have the square of them.
 _NEAR = {1: 25, 2: 13}
 _FAR = {1: 21, 2: 11}
 _ALLOWED = 3.84 / 2  # log L may lie so far below its maximum: 95 % for one parameter

@@ -172,8 +172,9 @@ def _fixed_sinks(
     options: AnalysisOptions,
     remark: str,
 ) -> tuple[dict[str, ChargeResult], dict[str, str]]:
-    """Return fits of three-point functions, in the groups of the other method; `remark`
-    says why others have none.
+    """Return fits of three-point functions, in the groups of the other method, and why others have none.
+
+    Each such reason ends with `remark`.
     """
     nucleon = measurements.correlators["nucleon"]
     of_nucleon = [
