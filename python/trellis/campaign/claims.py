@@ -6,10 +6,10 @@ another name and renamed. Attempt g+1 may be claimed when attempt g has ended or
 that taking over a claim of a dead manager is again the creation of one file. `<task>.<g>.retry` makes
 earlier failures not count.
 
-A manager shows that it is alive in `managers/<id>.json`, where it counts up. On its own host (the same
-name, boot and space of process numbers: virtual nodes and containers share names) it is dead when its
-process is; elsewhere, when the count has stood still for a lease by the observer's own monotonic clock: no
-two clocks are ever compared.
+A manager shows that it is alive in `managers/<id>.json`, where it counts up. On its own host (the same name,
+boot and space of process numbers: virtual nodes and containers share names) it is dead when its process is;
+elsewhere it is dead when the count has stood still for a lease by the observer's own monotonic clock: no two
+clocks are ever compared.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ _SAME = 1e-12
 def require_variation(
     data: NDArray, correlator: ParticleCorrelator, last: int, options: AnalysisOptions
 ) -> None:
-    """Refuse configurations that are copies of a few, or do not differ: errors come from their differences.
+    """Refuse configurations that are copies of a few, or do not differ: errors come
+    from their differences.
     """
     if last < 2:  # it is too short for a fit, whatever it does
         return
