@@ -17,7 +17,7 @@ class NodeHealth:
     def __init__(self, folder: Path, *, node_failures: int, manager: str = "reader") -> None:
         self.folder, self.node_failures, self.manager = folder, node_failures, manager
         self.counted: dict[str, int] = {}
-        self.suspects: dict[str, set[str]] = {}  # a node has the tasks that failed on it alone since a success
+        self.suspects: dict[str, set[str]] = {}  # a node has tasks that failed on it alone since a success
         self.cleared: dict[str, set[str]] = {}  # a node has those of them that worked elsewhere
         self.quarantined: dict[str, str] = {}
         for path in folder.glob("*.json"):
