@@ -89,7 +89,7 @@ def _said_by_predicates(state: Path) -> dict[str, str | None]:
     query = "SELECT task, kind, detail FROM event WHERE kind IN ('skipped', 'predicate-failed') ORDER BY time"
     answers: dict[str, str | None] = {}
     for path in records_of(state):
-        with contextlib.suppress(FileError), read_records(path) as base:  # if it is damaged, the others say
+        with contextlib.suppress(FileError), read_records(path) as base:  # a damaged one says nothing
             for row in base.execute(query):
                 answers[row["task"]] = row["detail"] if row["kind"] == "predicate-failed" else None
     return answers

@@ -30,7 +30,7 @@ def unrecorded(
         if (task, number) in known:
             continue
         claim = claims.claim_of(task, number)
-        if not isinstance(claim.get("started"), (int, float)):  # outputs were found, or it was cut
+        if not isinstance(claim.get("started"), (int, float)):  # found outputs and cut claims have none
             continue
         row = dict.fromkeys(_ATTEMPT_COLUMNS) | {
             "task": task,

@@ -34,7 +34,7 @@ class ChargeFit:
     value: dict[str, float]  # it has E0, the charges and A/V
     response: dict[str, NDArray]  # it is theirs to all data, and zero outside the window
     prior_error: dict[str, float]
-    prior_shift: dict[str, float]  # the charges move so far when the priors of the gaps move by widths
+    prior_shift: dict[str, float]  # the charges move so when the priors of gaps move by their widths
     farthest: float  # it is ChargeModel.farthest
     remainder_limit: float | None  # it is charge_profile.Profile's, where there is one
     is_profiled: bool  # values and widths are those of charge_profile.py

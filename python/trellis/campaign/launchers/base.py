@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..model import Machine, Placement
-from .agent import MARKER as MARKER  # by <state folder>:<task>:<attempt> left-over processes are found
+from .agent import MARKER as MARKER  # <state folder>:<task>:<attempt> finds left-over processes
 
 #: The variable is "1" for a task that is one process on its first node, whatever it reserves.
 LAUNCH_ONCE = "TRELLIS_LAUNCH_ONCE"
