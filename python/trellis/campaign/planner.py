@@ -321,7 +321,7 @@ class Planner:
         have idled for nothing.
         """
         task = self.tasks[reservation.entry[3]]
-        wait = max(reservation.time, now) - min(reservation.promised, now)  # it adds the time left and the delay
+        wait = max(reservation.time, now) - min(reservation.promised, now)  # it adds time left and delay
         if wait <= _SOON * self.seconds(task, reservation.alternative):
             return None
         avoid = self.avoid.get(task.name, frozenset())

@@ -71,7 +71,7 @@ class ClientLauncher(ProcessLauncher):
         seconds = float(machine.launcher_options.get("check_seconds", 5))
         self.watch = NodeWatch(names, self.nodes_up, seconds)
         self.doomed: dict[str, tuple[str, ...]] = {}  # a job that could never start has its nodes here
-        self.killed: dict[str, float] = {}  # an ended job has its time of the hard way
+        self.killed: dict[str, float] = {}  # an ended job has its time of a hard end, or infinity
         self.lingering: list[_Lingering] = []
         self.unjudged: list[_Unjudged] = []
 
