@@ -1,8 +1,8 @@
 """Make the small gauge fields of this folder and print their numbers.
 
-One field of links near the unit matrix on 2 x 4 x 2 x 6 (x y z t), written with NumPy alone as ILDG, NERSC
-(two rows, single precision, little-endian) and openQCD: the C++ readers are tested against files and numbers
-that they did not make.
+The script writes one field of links near the unit matrix on 2 x 4 x 2 x 6 (x y z t). It uses NumPy alone and
+writes ILDG, NERSC (two rows, single precision, little-endian) and openQCD: the C++ readers are tested against
+files and numbers that they did not make.
 """
 
 import json
@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent
 
 
 def make_links():
-    """Links [t, z, y, x, mu, row, column]: 1 + 0.35 times a Gaussian matrix, brought back to SU(3)."""
+    """Return links [t, z, y, x, mu, row, column]: 1 + 0.35 times a Gaussian matrix, brought back to SU(3)."""
     rng = np.random.default_rng(20260801)
     shape = (*LATTICE[::-1], 4, 3, 3)
     q, r = np.linalg.qr(np.eye(3) + 0.35 * (rng.normal(size=shape) + 1j * rng.normal(size=shape)))
@@ -27,7 +27,7 @@ def make_links():
 
 
 def mean_trace(links, path):
-    """Mean of Re tr / 3 of the loop whose steps are +-(mu + 1)."""
+    """Return the mean of Re tr / 3 of the loop whose steps are +-(mu + 1)."""
     product, offset = np.eye(3), [0, 0, 0, 0]
     for step in path:
         mu = abs(step) - 1

@@ -70,13 +70,13 @@ def trellis(folder: Path, *words: str) -> None:
 
 
 def digest(array: np.ndarray) -> str:
-    """The first 16 digits of the sha256 of type, shape and numbers."""
+    """Return the first 16 digits of the sha256 of type, shape and numbers."""
     head = f"{array.dtype.str} {array.shape}\n".encode()
     return hashlib.sha256(head + np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
 
 
 def read_fields(folder: Path) -> dict[str, str]:
-    """Digests of the links, propagators and low modes, as the version that runs reads them."""
+    """Return digests of the links, propagators and low modes, as the version that runs reads them."""
     links = tr.read_gauge_field(folder / "links.ildg")
     found = {
         path.name: digest(tr.read_gauge_field(path).to_numpy())
@@ -95,7 +95,7 @@ def read_fields(folder: Path) -> dict[str, str]:
 
 
 def datasets(path: Path) -> dict[str, str]:
-    """Digests of the numbers of physics in an HDF5 file, without seconds and counts of work."""
+    """Return digests of the numbers of physics in an HDF5 file, without seconds and counts of work."""
     found: dict[str, str] = {}
     with h5py.File(path) as file:
         names: list[str] = []
@@ -109,7 +109,7 @@ def datasets(path: Path) -> dict[str, str]:
 
 
 def run_results(folder: Path) -> dict[str, dict[str, str]]:
-    """Digests of the stream, the configurations and the correlators of the runs."""
+    """Return digests of the stream, the configurations and the correlators of the runs."""
     found = {"stream.h5": datasets(folder / "heatbath/stream.h5")}
     for path in sorted((folder / "heatbath").glob("*.ildg")):
         found[path.name] = {"links": digest(tr.read_gauge_field(path).to_numpy())}
@@ -119,7 +119,7 @@ def run_results(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def write_fields(folder: Path) -> None:
-    """One field in all formats, propagators and low modes on it."""
+    """Write one field in all formats, with propagators and low modes on it."""
     U = tr.quenched(EXTENTS, beta=5.7, seed=7, sweeps=3)
     for form in ("ildg", "scidac", "nersc", "milc", "openqcd"):
         U.write(folder / f"links.{form}", format=form)
@@ -134,7 +134,7 @@ def write_fields(folder: Path) -> None:
 
 
 def main() -> int:
-    """See the head of this file."""
+    """Write the files that the head of this file names."""
     (version,) = sys.argv[1:]
     if version != tr.__version__:
         print(f"this is version {tr.__version__}, not {version}", file=sys.stderr)

@@ -1,4 +1,5 @@
-"""Small campaigns for tests: written, run in this process or in one of their own, and examined."""
+"""This module writes small campaigns for tests, runs them in this process or in one of their own, and
+examines them."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def machine(nodes: int = 2, cpus: int = 2, gpus: int = 0, more: str = "", alloca
 def agents(
     folder: Path, script: str, names: str, more: str = "", options: str = "", join: int = 120
 ) -> Machine:
-    """Nodes that a shell script starts: `node NAME` in it runs a node's agent until its connection ends."""
+    """Return nodes that a shell script starts: `node NAME` in it runs a node's agent until its connection
+    ends."""
     path = folder / "nodes.sh"
     path.write_text(
         f'#!/bin/bash\nwords=("$@")\nnode() {{ SLURMD_NODENAME=$1 "${{words[@]}}"; }}\n{script}\nwait\n'
@@ -56,7 +58,7 @@ def write(folder: Path, tasks: str, head: str = HEAD) -> Path:
 
 
 def run(path: Path, where: Machine | None = None, **options) -> Result:
-    """In this process."""
+    """Run a campaign in this process."""
     return Manager(load_campaign(path), where or machine(), **options).run()
 
 
@@ -72,7 +74,7 @@ def start(path: Path, where: str, **environment: str) -> subprocess.Popen:
 
 
 def run_words(path: Path, where: str) -> list[str]:
-    """The command that runs a campaign on a machine given as text."""
+    """Return the command that runs a campaign on a machine given as text."""
     machine_file = path.parent / "machine.toml"
     machine_file.write_text(where)
     words = [sys.executable, "-m", "trellis", "campaign", "run", str(path)]
@@ -80,12 +82,13 @@ def run_words(path: Path, where: str) -> list[str]:
 
 
 def fork(path: Path, where: Machine) -> multiprocessing.Process:
-    """A manager in a process of its own that has imported everything: it begins within milliseconds."""
+    """Return a manager in a process of its own that has imported everything: it begins within
+    milliseconds."""
     return fork_to(run, path, where)
 
 
 def fork_to(action: Callable, *words: object) -> multiprocessing.Process:
-    """Likewise, to do anything."""
+    """Return such a process that does anything."""
     process = multiprocessing.get_context("fork").Process(target=action, args=words)
     process.start()
     return process
@@ -98,7 +101,7 @@ def kill(process: subprocess.Popen) -> None:
 
 
 def wait_for(condition, seconds: float = 180.0) -> None:
-    """Long, since a loaded machine is slow; what is awaited comes at once on one that is not."""
+    """Wait long, since a loaded machine is slow; what is awaited comes at once on one that is not."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -111,7 +114,7 @@ def attempts(folder: Path, name: str = "c") -> list[dict]:
 
 
 def attempts_of(state: Path) -> list[dict]:
-    """Likewise, of a state folder."""
+    """Return rows of all managers' attempts of a state folder, oldest first."""
     rows: list[dict] = []
     for path in records_of(state):
         with read_records(path) as base:

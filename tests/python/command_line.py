@@ -20,7 +20,7 @@ import pytest
 from trellis.ground.compiled_core import load
 from trellis.runs.stopping import STOPPED
 
-#: What any machine needs to start more ranks than it has cores, as root in a container too.
+#: Any machine needs this to start more ranks than it has cores, as root in a container too.
 _ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -37,7 +37,7 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def command(*arguments: object, ranks: int = 1) -> list[str]:
-    """The command line; skips the test where ranks are asked for and there is no MPI."""
+    """Return the command line; skip the test where ranks are asked for and there is no MPI."""
     trellis = [sys.executable, "-m", "trellis", *map(str, arguments)]
     if ranks == 1:
         return trellis
@@ -49,7 +49,7 @@ def command(*arguments: object, ranks: int = 1) -> list[str]:
 def run(
     *arguments: object, cwd: Path, ranks: int = 1, status: int | None = 0, **extra: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run to the end and check the exit status (None: any but 0)."""
+    """Run a command to the end and check the exit status (None stands for any but 0)."""
     found = subprocess.run(
         command(*arguments, ranks=ranks),
         cwd=cwd,
@@ -68,7 +68,7 @@ def run(
 
 
 def run_program(text: str, *words: str, cwd: Path, ranks: int = 1) -> None:
-    """Run a Python program with these arguments; it ends well and prints nothing."""
+    """Run a Python program with these arguments and require that it ends well and prints nothing."""
     (cwd / "program.py").write_text(text)
     launcher = command(ranks=ranks)
     launcher = launcher[: launcher.index(sys.executable)]
@@ -88,7 +88,7 @@ def _raise_interrupt() -> None:
     raise KeyboardInterrupt
 
 
-#: What a user's function may do while a run calls it, and the run is to be saved.
+#: A user's function may do these things while a run calls it, and the run is to be saved.
 INTERRUPTS: dict[str, Callable[[], None]] = {
     "raised": _raise_interrupt,
     "SIGINT": lambda: signal.raise_signal(signal.SIGINT),
@@ -97,7 +97,7 @@ INTERRUPTS: dict[str, Callable[[], None]] = {
 
 
 def flip_a_bit(path: Path, name: str) -> None:
-    """In the numbers of a dataset of HDF5, as a disk might; no library is asked to write."""
+    """Flip a bit in the numbers of a dataset of HDF5, as a disk might; no library is asked to write."""
     with h5py.File(path) as file:
         at = file[name].id.get_offset() + file[name].id.get_storage_size() // 2
     content = bytearray(path.read_bytes())
@@ -110,14 +110,15 @@ def sha256(path: Path) -> str:
 
 
 def write_run_file(folder: Path, text: str) -> Path:
-    """run.toml in a folder, which is made; returns the folder."""
+    """Write run.toml into a folder, which is made; return the folder."""
     folder.mkdir(exist_ok=True)
     (folder / "run.toml").write_text(text)
     return folder
 
 
 def stream_content(folder: Path) -> dict[str, str | bytes]:
-    """The bits of all configurations and checkpoints of out/, and of all that its stream says but seconds."""
+    """Return the bits of all configurations and checkpoints of out/, and of all that its stream says but
+    seconds."""
     found: dict[str, str | bytes] = {path.name: sha256(path) for path in sorted(folder.glob("out/*.ildg"))}
     with h5py.File(folder / "out" / "stream.h5") as file:
         found["trajectory"] = file["trajectory"][()].tobytes()
@@ -139,7 +140,7 @@ def stopped_by_signal(
 ) -> dict[str, Any]:
     """Start a command, send SIGTERM (or `by`) so long after a condition holds, and return its JSON object.
 
-    It ends with status 3, and says that it was stopped.
+    The command ends with status 3, and says that it was stopped.
     """
     process = subprocess.Popen(
         command(*arguments, "--json", ranks=ranks),

@@ -1,4 +1,5 @@
-"""Files of other programs, built to their formats: numbers go in, and the readers have to give them back."""
+"""This module builds files of other programs to their formats: numbers go in, and the readers have to give
+them back."""
 
 import struct
 
@@ -11,7 +12,8 @@ def complex_xml(values):
 
 
 def chroma_xml(mesons, baryons=(), masses=("-0.05", "-0.05"), is_real=False, group="Shell_Shell"):
-    """One pair of quarks of hadspec: `mesons` {gamma_value: {momentum: values}}, `baryons` alike."""
+    """Return one pair of quarks of hadspec: `mesons` is {gamma_value: {momentum: values}}, `baryons`
+    alike."""
 
     def momenta(by_momentum, tag):
         text = ""
@@ -34,7 +36,7 @@ def chroma_xml(mesons, baryons=(), masses=("-0.05", "-0.05"), is_real=False, gro
 
 
 def chroma_file(*pairs):
-    """A file of hadspec with its pairs of quarks."""
+    """Return a file of hadspec with its pairs of quarks."""
     inside = "".join(pairs)
     return (
         '<?xml version="1.0"?>\n<hadspec><update_no>0</update_no>'
@@ -43,7 +45,7 @@ def chroma_file(*pairs):
 
 
 def lime_file(records):
-    """A LIME file with (type, bytes) of each record."""
+    """Return a LIME file with (type, bytes) of each record."""
     raw = b""
     for kind, data in records:
         raw += struct.pack(">IHHQ", 0x456789AB, 1, 0xC000, len(data)) + kind.encode().ljust(128, b"\0")
@@ -52,7 +54,7 @@ def lime_file(records):
 
 
 def milc_output(correlators):
-    """Standard output of ks_spectrum: (name, momentum, masses, values) of each."""
+    """Return the standard output of ks_spectrum: (name, momentum, masses, values) of each correlator."""
     text = "SU3 staggered\n"
     for name, momentum, masses, values in correlators:
         text += f"STARTPROP\nMOMENTUM: {momentum}\nMASSES: {masses} \nSOURCE: corner corner\n"
@@ -63,7 +65,7 @@ def milc_output(correlators):
 
 
 def milc_correlators(correlators):
-    """A correlator file of ks_spectrum: (name, momentum, spin-taste, values) of each."""
+    """Return a correlator file of ks_spectrum: (name, momentum, spin-taste, values) of each correlator."""
     text = "---\nJobID:                        7\nlattice_size:                 8,8,8,16\n"
     text += 'quark_mass:                   "0.05"\n...\n'
     for name, momentum, taste, values in correlators:
@@ -75,7 +77,7 @@ def milc_correlators(correlators):
 
 
 def write_hadrons(path, mesons):
-    """`mesons`: [(gamma_src, gamma_snk, values)] of one configuration."""
+    """Write mesons of one configuration; `mesons` is [(gamma_src, gamma_snk, values)]."""
     with h5py.File(path, "w") as file:
         for place, (source, sink, values) in enumerate(mesons):
             group = file.create_group(f"meson/meson_{place}")
@@ -87,7 +89,7 @@ def write_hadrons(path, mesons):
 
 
 def write_sfcf(folder, stream, number, correlators):
-    """A compact file of sfcf 2.0: {name: values} of one configuration."""
+    """Write a compact file of sfcf 2.0: {name: values} of one configuration."""
     place = folder / f"test{stream}"
     place.mkdir(parents=True, exist_ok=True)
     text = "[run]\n\nversion 2.0\n\n"
@@ -99,7 +101,7 @@ def write_sfcf(folder, stream, number, correlators):
 
 
 def openqcd_flow(dn, eps, trajectories, W, Y, Q):
-    """NAME.ms.dat: blocks of the shape [measurement, flow time, time slice]."""
+    """Return NAME.ms.dat: its blocks have the shape [measurement, flow time, time slice]."""
     raw = struct.pack("<iiid", dn, Y.shape[1] - 1, Y.shape[2], eps)
     for k, trajectory in enumerate(trajectories):
         raw += struct.pack("<i", trajectory)

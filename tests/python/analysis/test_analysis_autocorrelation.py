@@ -1,4 +1,4 @@
-"""The Gamma method on chains whose autocorrelation is known."""
+"""These tests apply the Gamma method to chains whose autocorrelation is known."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from trellis.analysis.masses.spectrum import _in_words
 
 
 def autoregressive(rng, count, rho):
-    """AR(1): tau_int = (1 + rho) / (2 (1 - rho)), unit variance."""
+    """Return an AR(1) chain: tau_int = (1 + rho) / (2 (1 - rho)), unit variance."""
     chain = rng.standard_normal(count)
     for k in range(1, count):
         chain[k] = rho * chain[k - 1] + np.sqrt(1 - rho**2) * chain[k]
@@ -22,7 +22,7 @@ def test_tau_int_of_autoregressive_chains(rho, spacing):
     exact = 0.5 * (1 + rho) / (1 - rho)
     found = autocorrelation("x", chain, 100 + spacing * np.arange(20000))
     assert found.spacing == spacing
-    assert abs(found.tau_int - exact) < 3 * found.tau_int_error + 0.03 * exact  # bias of a finite window
+    assert abs(found.tau_int - exact) < 3 * found.tau_int_error + 0.03 * exact  # the finite window has a bias
     assert found.error == pytest.approx(found.naive_error * np.sqrt(2 * found.tau_int), rel=0.01)
     assert found.significant == (rho > 0)
     assert found.rho[0] == pytest.approx(1.0)
@@ -52,7 +52,8 @@ def test_gaps_are_taken_into_account():
 
 @pytest.mark.parametrize("kept", [1.0, 0.5, 0.2])
 def test_errors_with_measurements_missing_at_random(kept):
-    """rho = 0.8: 2 tau_int = 9 where all are there, 1 + 8 kept where not; pulls were 0.7 and 0.5 wide."""
+    """With rho = 0.8, 2 tau_int is 9 where all are there, and 1 + 8 kept where not; pulls were 0.7 and 0.5
+    wide."""
     rng = np.random.default_rng(6)
     pulls, factors = [], []
     for _ in range(120):
@@ -66,7 +67,7 @@ def test_errors_with_measurements_missing_at_random(kept):
 
 
 def test_two_stretches_of_one_chain_have_the_error_of_both():
-    """A gap as long as the chain takes a pair at its edge away, and no more."""
+    """A gap as long as the chain takes away one pair at its edge, and no more."""
     rng = np.random.default_rng(7)
     chain = autoregressive(rng, 4000, 0.7)
     numbers = np.concatenate([np.arange(2000), 4000 + np.arange(2000)])
@@ -77,7 +78,7 @@ def test_two_stretches_of_one_chain_have_the_error_of_both():
 
 @pytest.mark.parametrize("count", [8, 60])
 def test_configurations_are_called_missing_only_where_some_are(count):
-    """Eight in a row had a note of missing ones, for a factor of (1 - 1/64) in errors of short series."""
+    """Eight measurements in a row get no note of missing ones."""
     chain, number = autoregressive(np.random.default_rng(1), count, 0.5), 220 + 20 * np.arange(count)
     found = autocorrelation("x", chain, number)
     assert _in_words(found, found.variance_factor) == f"2 tau_int = {found.variance_factor:.2f}"

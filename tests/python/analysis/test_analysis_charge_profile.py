@@ -1,4 +1,4 @@
-"""The profile likelihood of fits of charges against sums over a grid."""
+"""These tests compare the profile likelihood of fits of charges with sums over a grid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trellis.analysis.records.charge_results import ChargeOptions
 def fitted(
     count: int, seed: int, monkeypatch: pytest.MonkeyPatch, noise: float = 1.0
 ) -> tuple[charge_fit.ChargeFit, ProfileInput]:
-    """A two-state fit, and what its profile is made of."""
+    """Return a two-state fit, and what its profile is made of."""
     seen: list[ProfileInput] = []
     monkeypatch.setattr(charge_fit, "profile", lambda x: (seen.append(x), profile(x))[1])
     C, N = ensemble(count, seed)
@@ -31,7 +31,8 @@ def fitted(
 
 
 def on_a_grid(p: ProfileInput) -> tuple[float, float]:
-    """Return the median and half width of g_A: at each gap all other parameters by scipy's least squares."""
+    """Return the median and half width of g_A; at each gap scipy's least squares finds all other
+    parameters."""
     L_W = np.linalg.cholesky(p.weights)
     length = len(p.model.t)
     ratio, ratio_width = p.amplitude_ratio_prior

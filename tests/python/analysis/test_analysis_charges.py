@@ -39,7 +39,7 @@ G_A, G_V, ENERGY, GAP, RATIO, EXTENT = 1.27, 1.05, 0.55, 0.5, 0.4, 16
 
 
 def exact() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """C and N/C of both currents with an excited state; const terms that g_eff does not see."""
+    """Return C and N/C of both currents with an excited state, and const terms that g_eff does not see."""
     t = np.arange(EXTENT)
     x = np.exp(-GAP * t)
     C = np.exp(-ENERGY * t) * (1 + RATIO * x)
@@ -49,7 +49,7 @@ def exact() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def ensemble(count: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Configurations with noise that grows and is correlated in time, and between C and N."""
+    """Return configurations with noise that grows and is correlated in time, and between C and N."""
     rng = np.random.default_rng(seed)
     C, R_A, R_V = exact()
     t = np.arange(EXTENT)
@@ -73,7 +73,8 @@ def test_exact_data_give_the_exact_effective_charge() -> None:
 
 @pytest.mark.usefixtures("without_one_more_state")
 def test_pulls_of_pseudo_experiments() -> None:
-    """201 pseudo-experiments on three sizes of ensembles, default options; up to 21 points, 420 are 20 each.
+    """This test makes 201 pseudo-experiments on three sizes of ensembles with default options; up to 21
+    points, 420 are 20 each.
 
     The mean of 201 pulls scatters by .07, their width by .05.
     """
@@ -93,7 +94,7 @@ def test_pulls_of_pseudo_experiments() -> None:
 
 
 def long_ensemble(count: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """A signal that is followed until C has an error of 20 %; g_A 1, g_V 1.1, E0 and gap 0.8."""
+    """Return a signal that is followed until C has an error of 20 %; g_A 1, g_V 1.1, E0 and gap 0.8."""
     rng = np.random.default_rng(seed)
     t = np.arange(17)
     x = np.exp(-0.8 * t)
@@ -111,9 +112,10 @@ def long_ensemble(count: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarr
 
 
 def test_long_windows_have_honest_errors() -> None:
-    """20 configurations for each of 48 points, one window: widths of pulls were 1.5 for E0 and g_V.
+    """Each of 48 points has 20 configurations, and there is one window: widths of pulls were 1.5 for E0 and
+    g_V.
 
-    40 widths scatter by .11.
+    The scatter of 40 widths is .11.
     """
     pulls = []
     for seed in range(40):
@@ -132,7 +134,8 @@ def test_long_windows_have_honest_errors() -> None:
 
 
 def test_a_prior_that_decides_is_said() -> None:
-    """450 configurations know the gap; of 150 charges follow a prior that holds it below what they say."""
+    """With 450 configurations the data know the gap; with 150, charges follow a prior that holds it below
+    what they say."""
     free = fit_charges(*ensemble(450, 4), options={"max_states": 2})
     forced = fit_charges(*ensemble(150, 4), options={"max_states": 2, "gap_prior": (0.3, 0.3)})
     assert free.warnings == ()
@@ -149,7 +152,7 @@ def test_one_state_alone_is_wrong_on_these_data() -> None:
 
 
 def test_fits_that_do_not_describe_the_data_have_stretched_errors() -> None:
-    """g_eff that alternates from slice to slice: no sum of exponentials with a positive gap does that."""
+    """Here g_eff alternates from slice to slice: no sum of exponentials with a positive gap does that."""
     two_point, numerators = ensemble(800, 11)
     before = fit_charges(two_point, numerators)
     alternating = two_point.mean(axis=0) * 0.2 * (-1.0) ** np.arange(EXTENT)
@@ -207,7 +210,7 @@ def as_measurements(two_point: np.ndarray, numerators: dict[str, np.ndarray]) ->
 
 
 def test_the_quality_of_fits_is_said_in_words() -> None:
-    """Three states in the data, two in the fit: a small p-value where all windows begin early."""
+    """The data have three states and the fit has two: the p-value is small where all windows begin early."""
     early = AnalysisOptions(charges={"max_states": 2, "t_min_last": 1})
     good, _ = nucleon_charges(as_measurements(*ensemble(800, 3)), AnalysisOptions())
     assert good is not None
@@ -223,7 +226,7 @@ def test_the_quality_of_fits_is_said_in_words() -> None:
 
 
 def test_charges_that_move_with_the_window_are_warned_about() -> None:
-    """One state alone in the first window, given all the weight, and the later windows that disagree."""
+    """One state alone has all the weight in the first window, and the later windows disagree."""
     two_point, numerators = ensemble(1600, 7)
     data = ChargeData(two_point, numerators, ChargeOptions())
     fits = [fit_window(data, t_min, 1) for t_min in (1, 2, 3)]
@@ -252,7 +255,8 @@ def test_a_state_that_has_not_died_out_is_warned_about() -> None:
 
 
 def test_a_small_gap_that_looks_like_a_large_one_is_warned_about() -> None:
-    """Gap 0.15 and 11 time slices: where a fit finds a gap above 0.25 it says nothing of the state's end.
+    """The gap is 0.15 and there are 11 time slices: where a fit finds a gap above 0.25 it says nothing of the
+    state's end.
 
     Such fits gave charges 3 to 13 of their errors too large, without a warning.
     """
@@ -272,11 +276,11 @@ def test_a_small_gap_that_looks_like_a_large_one_is_warned_about() -> None:
 
 @pytest.mark.slow
 def test_few_configurations_have_honest_errors() -> None:
-    """Shrunk correlations and the priors of excited states: errors that are rather too large.
+    """With shrunk correlations and the priors of excited states, errors are rather too large.
 
-    60 pseudo-experiments of each of four sizes, with a gap of .45 and A1/A0 = .5, gave means of .03 to .24
-    and widths of .61 to .73 for g_A; uncorrelated weights and best fits .45 to .97, and 1.16 to 1.44. The
-    mean of these 18 scatters by .15.
+    The means were .03 to .24 and the widths .61 to .73 for g_A in 60 pseudo-experiments of each of four
+    sizes, with a gap of .45 and A1/A0 = .5; uncorrelated weights and best fits gave .45 to .97, and 1.16 to
+    1.44. The mean of these 18 scatters by .15.
     """
     pulls = []
     for count in (5, 16, 40):
@@ -292,7 +296,7 @@ def test_few_configurations_have_honest_errors() -> None:
 
 
 def test_windows_of_one_state_are_warned_about() -> None:
-    """T = 8: three times for each correlator; g_V lies 2.6 of its errors off."""
+    """With T = 8 each correlator has three times; g_V lies 2.6 of its errors off."""
     two_point, numerators = ensemble(40, 42)
     short = fit_charges(two_point[:, :8], {name: N[:, :8] for name, N in numerators.items()})
     assert {window.states for window in short.windows} == {1}
@@ -363,7 +367,7 @@ def test_layout_of_lalibe(tmp_path: Path) -> None:
 
 
 def test_trellis_analyze_reads_the_layout_of_lalibe(tmp_path: Path) -> None:
-    """The same charges as from the arrays; spectrum and currents in files of their own."""
+    """Charges are the same as from the arrays; spectrum and currents lie in files of their own."""
     write_lalibe(tmp_path, 60)
     two_point, numerators = ensemble(60, 9)
     results = analyze(tmp_path, options={"charges": {"t_max": 7}})
@@ -423,7 +427,8 @@ UP = "PS/proton/spin_up"
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        # a second source of one spin only, and one without the momentum zero: half of it would be missing
+        # Here is a second source of one spin only, and one without the momentum zero: half of it would be
+        # missing.
         ("spec_2", lambda f: f.copy(f"{UP}/x0_y0_z0_t0", f"{UP}/x1_y0_z0_t0"), "sources of .*spin_dn"),
         (
             "spec_2",
@@ -491,7 +496,7 @@ def test_mistakes_are_refused() -> None:
 
 
 def plateau(t: int, g: float) -> np.ndarray:
-    """g + excited states of source and sink at the times of the current."""
+    """Return g plus the excited states of source and sink at the times of the current."""
     tau = np.arange(EXTENT)
     return g * (1 + 0.1 * np.exp(-GAP * tau) + 0.1 * np.exp(-GAP * np.abs(t - tau)))
 
@@ -567,7 +572,8 @@ def test_bins_reach_the_charges() -> None:
 
 
 def test_autocorrelation_is_counted_once() -> None:
-    """Every configuration four times in a row: the errors are those of the ensemble without the copies.
+    """Every configuration stands four times in a row: the errors are those of the ensemble without the
+    copies.
 
     chi^2 sees the 2 tau_int = 4 as well; were the weights left as they are, poor fits would stretch the
     errors a second time. One ensemble's tau_int is good to 10 %; of the misfit 1.05 is left for chance.
@@ -586,7 +592,8 @@ def test_autocorrelation_is_counted_once() -> None:
 
 
 def test_a_window_of_all_the_weight_has_the_errors_of_the_average() -> None:
-    """Four copies in a row of C and V, not of A: each charge has its own 2 tau_int, windows and g_eff too."""
+    """C and V have four copies in a row, and A has none: each charge has its own 2 tau_int, windows and g_eff
+    too."""
     two_point, numerators = ensemble(100, 21)
     copies = {name: np.repeat(values, 4, axis=0) for name, values in numerators.items()}
     noise = np.random.default_rng(22).standard_normal(copies["A"].shape)
@@ -619,7 +626,8 @@ def band_colours(figure: Figure) -> dict[str, str]:
 
 
 def test_pictures_of_charges_agree_with_each_other() -> None:
-    """One order and one colour for each charge, legends beside the panels, whole numbers at the ticks."""
+    """All pictures have one order and one colour for each charge, legends beside the panels, whole numbers at
+    the ticks."""
     two_point, numerators = ensemble(60, 23)
     sets = {"nucleon": two_point}
     for current, name in (("A3", "A"), ("V4", "V")):
@@ -727,7 +735,8 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
 )
 @pytest.mark.filterwarnings("error")
 def test_correlators_without_information_are_named(change, words: str) -> None:
-    """Not fitted, with the reason and no warning of numpy, and without numbers that are none."""
+    """They are not fitted; the reason is given, without a warning of numpy and without numbers that are
+    none."""
     two_point, numerators = ensemble(12, 15)
     C, N = change(two_point, numerators["A"])
     sets = measured({"nucleon": C, "fh_A3_UU": 1.5 * N, "fh_A3_DD": 0.5 * N})

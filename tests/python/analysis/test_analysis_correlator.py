@@ -1,4 +1,4 @@
-"""Correlators from arrays: what they hold, and that they are fitted as files are."""
+"""These tests cover correlators from arrays: what they hold, and that they are fitted as files are."""
 
 import h5py
 import numpy as np
@@ -40,7 +40,8 @@ def test_means_are_those_of_the_array(pion):
 
 
 def test_the_effective_mass_of_one_state_is_its_energy():
-    """cosh, sinh and exp: the formula of one state, times a factor for each configuration."""
+    """The effective masses of cosh, sinh and exp are exact: each is the formula of one state, times a factor
+    for each configuration."""
     t, size = np.arange(EXTENT), 1 + 0.01 * np.random.default_rng(1).standard_normal((20, 1))
     for symmetry in (1, -1):
         shape = np.exp(-0.3 * t) + symmetry * np.exp(-0.3 * (EXTENT - t))

@@ -19,7 +19,8 @@ from trellis.report.style import look
 
 
 def test_currents_that_follow_others_exactly() -> None:
-    """N = t C (the conserved vector current with Dirichlet time), and a sum of two other currents.
+    """One current is N = t C (the conserved vector current with Dirichlet time), and one is a sum of two
+    others.
 
     The covariance is singular; what is known of the third charge does not change.
     """
@@ -68,7 +69,7 @@ def test_windows_with_dirichlet_time_reach_to_the_end_of_the_signal() -> None:
 
 
 def test_every_current_is_fitted_or_has_a_reason() -> None:
-    """Conserved currents and others in fits of their own, which change nothing of A and V."""
+    """Conserved currents and others have fits of their own, which change nothing of A and V."""
     two_point, numerators = ensemble(60, 34)
     a, v = numerators["A"], numerators["V"]
     options = AnalysisOptions(charges={"t_max": 7, "max_states": 1})
@@ -125,7 +126,8 @@ def autoregressive(rng: np.random.Generator, shape: tuple[int, int], tau: float)
 
 
 def test_three_point_functions_of_an_autocorrelated_chain() -> None:
-    """200 configurations, tau_exp 5, 2 tau_int = 10: pulls were 3.2 wide. 100 widths scatter by .07."""
+    """The chain has 200 configurations, tau_exp 5 and 2 tau_int = 10: pulls were 3.2 wide, and 100 widths
+    scatter by .07."""
     rng, pulls, naive = np.random.default_rng(35), [], []
     for _ in range(100):
         C = 1 + 0.1 * autoregressive(rng, (200, 9), 5)
@@ -133,7 +135,7 @@ def test_three_point_functions_of_an_autocorrelated_chain() -> None:
         found = three_point_charge(C, C3).midpoint
         pulls.append((found.value[0] - 1.2) / found.error[0])
         naive.append((found.value[0] - 1.2) / found.naive_error[0])
-    assert 0.8 < np.std(pulls) < 1.3  # the Gamma method's errors of 20 independent ones scatter by .2
+    assert 0.8 < np.std(pulls) < 1.3  # the Gamma method's errors of 20 scatter by .2
     assert np.std(naive) > 2.5
     plain = three_point_charge(C, C3, autocorrelations="none").midpoint
     assert plain.error[0] == plain.naive_error[0]
@@ -145,7 +147,7 @@ def test_three_point_functions_of_an_autocorrelated_chain() -> None:
 
 
 def midpoints(rng: np.random.Generator, count: int, tau: float, extent: int = 24) -> dict[str, np.ndarray]:
-    """m_res = 2e-3 with a lattice artefact that dies out, and more noise near the source."""
+    """Return m_res = 2e-3 with a lattice artefact that dies out, and more noise near the source."""
     t = np.arange(extent)
     away = np.minimum(t, extent - t)
     pion = np.exp(-0.3 * away) * (1 + 0.1 * autoregressive(rng, (count, extent), tau))
@@ -154,7 +156,7 @@ def midpoints(rng: np.random.Generator, count: int, tau: float, extent: int = 24
 
 
 def test_residual_masses_have_honest_errors() -> None:
-    """100 experiments for each chain; the artefact at t = 2 is 9 %, 20 times the error.
+    """This test makes 100 experiments for each chain; the artefact at t = 2 is 9 %, 20 times the error.
 
     What is left of it gave means of .17 and .41, and widths of 1.15 and .99; means scatter by .1.
     """

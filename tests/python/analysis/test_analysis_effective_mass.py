@@ -14,7 +14,8 @@ times = np.arange(T // 2 + 1)
 @pytest.mark.parametrize("mass", [0.02, 0.31, 1.7])
 def test_cosh_and_sinh_are_solved_exactly(mass):
     cosh = np.cosh(mass * (T / 2 - times))
-    # Rounding of the ratio (2e-16) over its slope in the mass, which is at least mass near the middle.
+    # The rounding of the ratio (2e-16) is divided by its slope in the mass, which is at least mass near the
+    # middle.
     np.testing.assert_allclose(periodic_effective_mass(cosh, T), mass, atol=1e-13 / mass)
     sinh = np.sinh(mass * (T / 2 - times))
     found = periodic_effective_mass(sinh, T, -1)

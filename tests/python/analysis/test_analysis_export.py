@@ -1,4 +1,4 @@
-"""Results in the formats of other programs: each is read back by the program itself."""
+"""These tests write results in the formats of other programs: each is read back by the program itself."""
 
 import csv
 
@@ -28,7 +28,7 @@ COUNT, EXTENT = 60, 16
 
 @pytest.fixture(scope="module")
 def results():
-    """A pion and a rho that share half of their noise, in two streams, with a scale."""
+    """Return a pion and a rho that share half of their noise, in two streams, with a scale."""
     rng = np.random.default_rng(4)
     common = 1 + 0.05 * rng.standard_normal((COUNT, 1)) * np.arange(EXTENT // 2 + 1)
     common = np.concatenate([common, common[:, -2:0:-1]], axis=1)

@@ -1,4 +1,4 @@
-"""Models, weight matrices, single fits and their average, on data whose truth is known."""
+"""These tests cover models, weight matrices, single fits and their average, on data whose truth is known."""
 
 import gvar as gv
 import lsqfit
@@ -133,7 +133,7 @@ def test_errors_equal_those_of_lsqfit(t_min):
 
 
 def test_small_sample_factor_is_the_scatter_of_generalised_least_squares():
-    """A constant fitted to 6 correlated numbers with the inverse sample covariance of 20 samples.
+    """A constant is fitted to 6 correlated numbers with the inverse sample covariance of 20 samples.
 
     The variance over what the fit claims is the factor, chi^2 over its degrees of freedom is the scale.
     """
@@ -156,7 +156,7 @@ def test_small_sample_factor_is_the_scatter_of_generalised_least_squares():
 
 @pytest.mark.parametrize(("kind", "count"), [("correlated", 40), ("shrinkage", 20), ("uncorrelated", 12)])
 def test_single_fits_have_honest_errors_and_p_values(kind, count):
-    """Pulls of mean 0 and width 1, p-values with the mean 1/2 of a uniform distribution."""
+    """Pulls have mean 0 and width 1, and p-values have the mean 1/2 of a uniform distribution."""
     rng = np.random.default_rng(6)
     model, times = SpectralModel(1, 1, T, 1), [np.arange(2.0, 9.0)]
     single = SyntheticParticle((0.5,), (1.0,), noise=0.1, growth=0.08, correlation_length=6.0)
@@ -174,7 +174,7 @@ def test_single_fits_have_honest_errors_and_p_values(kind, count):
 
 
 def test_averaged_masses_have_honest_errors():
-    """The whole chain, windows, states and average: pulls of mean 0 +- 0.2 and width 1 +- 0.2.
+    """The whole chain of windows, states and average has pulls of mean 0 +- 0.2 and width 1 +- 0.2.
 
     Fits of one state that noise cannot tell from the truth have a share in the average, so that masses come
     out high: 100 pseudo-experiments of each case and seed gave means of .06 to .30, in all .15 +- .03.
@@ -191,7 +191,7 @@ def test_averaged_masses_have_honest_errors():
             fit_particle([draw(particle, count, rng)], np.arange(count), AnalysisOptions()) for _ in range(36)
         ]
         pulls[name] = np.array([(f.average.mean - particle.energies[0]) / f.average.error for f in fits])
-        # twice the scatter of a mean (0.17) and of a width (0.12) over 36 experiments is allowed on top
+        # Twice the scatter of a mean (0.17) and of a width (0.12) over 36 experiments is allowed on top.
         assert abs(pulls[name].mean()) < 0.2 + 0.34, name
         assert 0.8 - 0.24 < pulls[name].std() < 1.2 + 0.24, name
     together = np.concatenate(list(pulls.values()))
@@ -230,7 +230,7 @@ def test_autocorrelated_data_get_larger_errors_and_say_so():
     assert any("tau_int" in note for note in fit.notes)
     late, late_ignored = (
         next(x.fit for x in f.scan if (x.states, x.t_min) == (1, 5)) for f in (fit, ignored)
-    )  # the same window: the averages prefer different ones
+    )  # both have the same window: the averages prefer different ones
     assert late.energy_errors[0] == pytest.approx(
         np.sqrt(fit.inflation) * late_ignored.energy_errors[0], rel=0.2
     )
@@ -285,7 +285,8 @@ def test_model_average_by_hand():
 
 
 def test_staggered_partners_are_fitted_with_their_sign():
-    """A state (-1)^t of the opposite parity, as large as the ground state: E_0 has honest errors with it."""
+    """A state (-1)^t has the opposite parity and is as large as the ground state: E_0 has honest errors with
+    it."""
     extent, times = 24, np.arange(24)
     wave = lambda energy: np.exp(-energy * times) + np.exp(-energy * (extent - times))  # noqa: E731
     exact = wave(0.6) + 0.5 * wave(1.4) - 0.8 * (-1.0) ** times * wave(0.8)

@@ -30,7 +30,7 @@ from trellis.report.page import figure_drawings, render_page
 
 G_A, G_V, EXTENT, SEPARATIONS = 1.27, 1.05, 16, (3, 5, 7)
 ENERGIES, AMPLITUDES = (0.55, 1.05), (1.0, 0.4)
-#: J_nm of both currents.
+#: These are J_nm of both currents.
 CURRENTS = {"A": ((G_A, -0.3), (-0.3, 0.8)), "V": ((G_V, 0.05), (0.05, 1.0))}
 
 Separated = dict[str, dict[int, np.ndarray]]
@@ -50,9 +50,10 @@ def exact(current: str, sink: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ensemble(count: int, seed: int, sink: float = 1.0) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return C and C3 [configuration, t, tau]; noise as in test_analysis_charges, correlated in tau too.
+    """Return C and C3 [configuration, t, tau]; noise is as in test_analysis_charges, and correlated in tau
+    too.
 
-    With contact terms at the source and the sink: the sum over tau is N of the Feynman-Hellmann method.
+    There are contact terms at the source and the sink: the sum over tau is N of the Feynman-Hellmann method.
     """
     rng = np.random.default_rng(seed)
     t = np.arange(EXTENT)
@@ -86,7 +87,7 @@ TRUTH = {"A": G_A, "V": G_V, "A/V": G_A / G_V}
 
 @pytest.mark.parametrize("is_symmetric", [True, False])
 def test_the_model_is_the_spectral_sum(is_symmetric: bool) -> None:
-    """Three states, against the double sum, and against design times linear parameters."""
+    """Three states agree with the double sum, and with design times linear parameters."""
     rng = np.random.default_rng(1)
     t, tau = np.array([4, 4, 6, 6, 6]), np.array([1, 2, 1, 2, 3])
     model = FixedSinkModel(["A"], 3, np.arange(1, 8), [t], [tau], is_symmetric)
@@ -108,7 +109,7 @@ def test_the_model_is_the_spectral_sum(is_symmetric: bool) -> None:
 
 @pytest.mark.parametrize(("sink", "is_symmetric"), [(1.0, True), (1.0, False), (0.3, False)])
 def test_precise_data_have_the_exact_charges(sink: float, is_symmetric: bool) -> None:
-    """Noise of a hundredth; two different operators at the ends need a coefficient for each."""
+    """Noise is a hundredth; two different operators at the ends need a coefficient for each."""
     C, inserted = ensemble(400, 2, sink)
     sets = {}
     for name, C3 in inserted.items():
@@ -124,9 +125,10 @@ def test_precise_data_have_the_exact_charges(sink: float, is_symmetric: bool) ->
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_one_more_state")
 def test_pulls_of_fixed_sinks() -> None:
-    """120 pseudo-experiments on three sizes of ensembles, default options, 19 points; 40 with both methods.
+    """This test makes 120 pseudo-experiments on three sizes of ensembles with default options at 19 points,
+    and 40 with both methods.
 
-    The mean of 120 pulls scatters by .09, their width by .065; of 40 by .16 and .11.
+    The mean of 120 pulls scatters by .09, their width by .065; those of 40 scatter by .16 and .11.
     """
     pulls: dict[str, list[float]] = {name: [] for name in TRUTH}
     apart: dict[str, list[float]] = {name: [] for name in TRUTH}
@@ -150,7 +152,7 @@ def test_pulls_of_fixed_sinks() -> None:
 
 
 def test_a_third_state_at_short_separations_is_warned_about() -> None:
-    """Gap 1 and r_2 = .5 beside the second state: g_A is too small, by 5 of its errors in the mean."""
+    """The gap is 1 and r_2 = .5 beside the second state: g_A is too small, by 5 of its errors in the mean."""
     C, inserted = ensemble(450, 12)
     t = np.arange(EXTENT)
     more = 0.5 * np.exp(-1.55 * t)
@@ -166,7 +168,8 @@ def test_a_third_state_at_short_separations_is_warned_about() -> None:
 
 
 def test_few_configurations_have_errors_that_cover() -> None:
-    """60 experiments each: widths of .17 to .37 for 5 to 16, .82 for 40; one state alone gave 1.8 for 5."""
+    """Of 60 experiments each, widths are .17 to .37 for 5 to 16 configurations, and .82 for 40; one state
+    alone gave 1.8 for 5."""
     pulls = []
     for count in (5, 16, 40):
         for seed in range(6):
@@ -190,7 +193,8 @@ def test_contact_terms_are_not_fitted() -> None:
 
 
 def test_copies_of_configurations_change_no_error() -> None:
-    """Four in a row: 2 tau_int = 4, known to 10 % from 400; correlated errors count once."""
+    """Each configuration stands four times in a row: 2 tau_int = 4, known to 10 % from 400; correlated errors
+    count once."""
     C, inserted = ensemble(400, 4)
     alone = fit_fixed_sinks(C, at(inserted))
     copies = {name: np.repeat(C3, 4, axis=0) for name, C3 in inserted.items()}
@@ -238,7 +242,7 @@ def test_correlators_without_information_are_named() -> None:
 
 
 def sets_of(C: np.ndarray, inserted: Mapping[str, np.ndarray], separations: tuple[int, ...]) -> dict:
-    """By dataset: the nucleon, both flavours of N, and the isovector C3."""
+    """Return by dataset the nucleon, both flavours of N, and the isovector C3."""
     sets = {"nucleon": C}
     for current, name in (("A3", "A"), ("V4", "V")):
         N = inserted[name].sum(axis=2)
@@ -248,7 +252,8 @@ def sets_of(C: np.ndarray, inserted: Mapping[str, np.ndarray], separations: tupl
 
 
 def test_both_methods_in_one_record() -> None:
-    """The same charges on the same configurations; separations beyond the signal have a reason."""
+    """Both methods give the same charges on the same configurations; separations beyond the signal have a
+    reason."""
     C, inserted = ensemble(600, 8)
     record, reasons = nucleon_charges(measured(sets_of(C, inserted, (3, 5, 7, 9))), AnalysisOptions())
     assert record is not None
@@ -334,9 +339,10 @@ def test_reasons_of_a_record_without_a_fit() -> None:
 
 
 def moving_sinks(n: tuple[int, int, int], stored: tuple[tuple[int, int, int], ...]) -> Measurements:
-    """One state at each momentum, C3 = g C(p, t) on every configuration: R is g to the last bit.
+    """Return one state at each momentum, with C3 = g C(p, t) on every configuration: R is g to the last bit.
 
-    C at -p has noise of its own. g_A of a moving nucleon is another matrix element: here simply a number.
+    C at -p has noise of its own. g_A of a moving nucleon is another matrix element: here it is simply a
+    number.
     """
     rng = np.random.default_rng(21)
     t = np.arange(EXTENT)
@@ -371,7 +377,7 @@ def test_moving_sinks_are_divided_by_their_own_two_point_function() -> None:
             np.testing.assert_allclose(ratio.value, g, rtol=1e-12)
             np.testing.assert_allclose(ratio.error, 0, atol=1e-12)
         np.testing.assert_allclose(found.midpoint.value, g, rtol=1e-12)
-    assert record.three_point_ratio is None  # R_A is not g_A then
+    assert record.three_point_ratio is None  # then R_A is not g_A
     assert any("n = [1, 0, 0] at source and sink of A, V" in words for words in charge_notes(record))
     assert "moving nucleon" in reasons["nucleon charges by fixed sinks"]
 

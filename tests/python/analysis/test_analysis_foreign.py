@@ -1,4 +1,4 @@
-"""Correlators of other programs: each format is built, read, and gives the numbers that went in."""
+"""These tests build each format of other programs, read it, and find the numbers that went in."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def read(path, stream=None, **options):
 
 
 def test_a_table(samples, tmp_path):
-    """Real and complex columns, streams and sources; a source at t = 3 is shifted."""
+    """A table has real and complex columns, streams and sources; a source at t = 3 is shifted."""
     there = np.roll(samples, 3, axis=1)
     there = there.tolist()
     lines = ["# configuration time stream source pion nucleon.re nucleon.im", "# a comment"]
@@ -47,7 +47,7 @@ def test_a_table(samples, tmp_path):
 
 
 def write_chroma(folder, samples):
-    """A pion and a vector with two momenta, and a nucleon; two sources for each configuration."""
+    """Write a pion and a vector with two momenta, and a nucleon; each configuration has two sources."""
     for number, row in zip(NUMBERS, samples, strict=True):
         pair = made.chroma_xml(
             {15: {(0, 0, 0): row, (0, 0, 1): 0.5 * row}, 1: {(0, 0, 0): -row, (0, 0, 1): -row}},
@@ -104,7 +104,7 @@ def test_chroma_with_several_sinks_and_masses(samples, tmp_path):
 
 
 def test_milc_output_and_files(samples, tmp_path):
-    """Both forms; all channels but the pion of G5-G5 have a partner of the opposite parity."""
+    """Both forms are read; all channels but the pion of G5-G5 have a partner of the opposite parity."""
     for number, row in zip(NUMBERS, samples, strict=True):
         text = made.milc_output([("pion5", "p000", "0.05 0.05", row), ("rho", "p100", "0.05 0.05", 2 * row)])
         (tmp_path / f"out.{number}.txt").write_text(text)
@@ -150,7 +150,7 @@ def test_sfcf(samples, tmp_path):
 
 
 def flow(rng, count):
-    """Y of t^2 E = 0.1 t with noise, on flow times 0, 0.2 ... 6 and 4 time slices of 4^3 sites."""
+    """Return Y of t^2 E = 0.1 t with noise, on flow times 0, 0.2 ... 6 and 4 time slices of 4^3 sites."""
     times = np.arange(31) * 0.2
     energy = 0.1 / np.maximum(times, 0.1) * (1 + 0.02 * rng.standard_normal((count, 1)))
     Y = 64 * energy[:, :, None] * np.ones(4)

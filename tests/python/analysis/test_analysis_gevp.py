@@ -1,4 +1,4 @@
-"""The generalised eigenvalue problem, against states whose energies and overlaps are known."""
+"""These tests solve the generalised eigenvalue problem for states whose energies and overlaps are known."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def shape_in_time(energy, image):
 
 
 def correlators(operators, energies=ENERGIES, image=1, noise=0.0, seed=1):
-    """C_ij(t) = sum_n psi_in psi_jn f_n(t), each state with a noise of its own on every configuration."""
+    """Return C_ij(t) = sum_n psi_in psi_jn f_n(t); each state has noise of its own on every configuration."""
     size = 1 + noise * np.random.default_rng(seed).standard_normal((COUNT, len(energies), EXTENT))
     f = np.array([shape_in_time(e, image) for e in energies])
     values = np.einsum("in,jn,nt,knt->kijt", OVERLAPS, OVERLAPS, f, size)
@@ -42,7 +42,8 @@ def matrix_of(operators, **given):
 
 @pytest.mark.parametrize("image", [1, -1, 0])
 def test_as_many_operators_as_states_are_exact(image):
-    """lambda_n = f_n(t) / f_n(t0), energies at every pair of times, vectors dual to the overlaps."""
+    """Here lambda_n = f_n(t) / f_n(t0), energies hold at every pair of times, and vectors are dual to the
+    overlaps."""
     matrix = matrix_of(3, image=image)
     f = np.array([shape_in_time(e, image) for e in ENERGIES])
     for t0, t in ((1, 2), (2, 5), (3, 8)):
@@ -56,7 +57,7 @@ def test_as_many_operators_as_states_are_exact(image):
 
 
 def test_the_window_converges_with_the_gap_to_the_first_state_left_out():
-    """Two operators and three states: corrections at t0 = t / 2 fall as exp(-(E_2 - E_n) t)."""
+    """There are two operators and three states: corrections at t0 = t / 2 fall as exp(-(E_2 - E_n) t)."""
     matrix = matrix_of(2, image=0)
     for n, gap in ((0, ENERGIES[2] - ENERGIES[0]), (1, ENERGIES[2] - ENERGIES[1])):
         errors = np.array(
@@ -67,7 +68,7 @@ def test_the_window_converges_with_the_gap_to_the_first_state_left_out():
 
 
 def test_responses_are_derivatives():
-    """Move one configuration by little: eigenvalue and energy move by 1/N of the response's change."""
+    """One configuration moves by little: eigenvalue and energy move by 1/N of the response's change."""
     matrix = matrix_of(2, noise=0.02)
     samples = matrix.samples.copy()
     before = effective_energies(matrix, 5, 3)
@@ -95,7 +96,7 @@ def test_the_key_of_an_analysis_gives_all_states(results):
         for energies in (state.energies, state.energies_in_window):
             mean, error = np.array(energies.value), np.array(energies.error)
             assert len(mean) > 3
-            # neighbouring times share noise: no more than a rough look at the pulls
+            # Neighbouring times share noise, so this is no more than a rough look at the pulls.
             assert np.all(np.abs(mean - ENERGIES[n]) < 5 * error)
     assert "x_3" not in results.particles
 
@@ -143,7 +144,7 @@ def test_what_does_not_fit_is_refused(changes, said):
 
 
 def test_dependent_operators_are_named():
-    """Twice the same operator: C(t0) has an eigenvalue of 0."""
+    """The same operator stands there twice: C(t0) has an eigenvalue of 0."""
     measured = correlators(2, noise=0.01)
     same = {"x": {"matrix": [["aa", "aa"], ["aa", "aa"]], "t0": 2, "t_vectors": 4}}
     options = {"gevp": same, "particles": ["aa"], "max_states": 1}

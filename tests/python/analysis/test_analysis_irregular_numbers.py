@@ -1,4 +1,5 @@
-"""Errors of measurements whose numbers are irregular: as right as those of a regular chain, on every path."""
+"""Measurements whose numbers are irregular have errors as right as those of a regular chain, on every
+path."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ HALF = LENGTH // 2
 
 
 def moved(numbers: NDArray) -> NDArray:
-    """One number in the middle is larger by one."""
+    """Return the numbers with one in the middle larger by one."""
     result = numbers.copy()
     result[len(numbers) // 2] += 1
     return result
@@ -49,7 +50,7 @@ NUMBERS = {
 
 @cache
 def chains() -> NDArray:
-    """Autoregressive, of unit variance and mean 0; column t - 1 is trajectory t."""
+    """Return autoregressive chains of unit variance and mean 0; column t - 1 is trajectory t."""
     rho = (2 * TAU - 1) / (2 * TAU + 1)
     noise = np.random.default_rng(3).standard_normal((CHAINS, LENGTH + 10))
     noise[:, 1:] *= np.sqrt(1 - rho**2)
@@ -73,7 +74,8 @@ def test_errors_are_the_scatter_of_the_means(name: str) -> None:
 
 
 def test_one_moved_number_changes_nothing() -> None:
-    """The error was .077 for .216, and tau_int 10 trajectories for 91."""
+    """One moved number changes neither error nor tau_int; the error was .077 for .216, and tau_int 10
+    trajectories for 91."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal(4001)
     for k in range(1, 4001):
@@ -91,7 +93,7 @@ def test_one_moved_number_changes_nothing() -> None:
 
 @pytest.mark.parametrize("first", [10**12, 2**62 - 1000, 2**63 - 1 - LENGTH - 1])
 def test_numbers_of_19_digits(first: int) -> None:
-    """Twice such a number is none of 64 bits: the error was 3 times too small."""
+    """Twice such a number does not fit into 64 bits: the error was 3 times too small."""
     numbers, values = NUMBERS["moved"], chains()[0][NUMBERS["moved"] - 1]
     expected, found = (autocorrelation("x", values, numbers + shift) for shift in (0, first))
     assert expected is not None
@@ -134,7 +136,8 @@ def test_the_spacing_is_the_smallest_common_step(numbers: NDArray, spacing: int)
     [[1, 2, 3, 4, 6], [1, 10, 1000, 10**6, 10**12], [2**k for k in range(12)], [0, 1, 2, 3, 10**9]],
 )
 def test_handfuls_of_measurements_have_an_error(numbers: list[int]) -> None:
-    """Never below that of independent measurements, and without work that grows with the holes."""
+    """The error is never below that of independent measurements, and the work does not grow with the
+    holes."""
     rng = np.random.default_rng(4)
     for _ in range(20):
         found = autocorrelation("x", rng.standard_normal(len(numbers)), np.array(numbers))
@@ -159,9 +162,9 @@ def test_numbers_that_are_none_are_refused(numbers: list[float], words: str) -> 
 
 @pytest.mark.parametrize("name", ["moved", "every 10, then every 4"])
 def test_paths_of_a_report_agree(tmp_path: Path, name: str) -> None:
-    """t0 of files, t0 of a stream, and the factor of charges: errors are those of one series.
+    """For t0 of files, t0 of a stream and the factor of charges, errors are those of one series.
 
-    With E(t) = a_n / t, t0 = 0.3 / mean a.
+    The test has E(t) = a_n / t, and t0 = 0.3 / mean a.
     """
     numbers, t = NUMBERS[name], np.linspace(0, 3, 31)
     slopes = 0.15 * (1 + 0.05 * chains()[0][numbers - 1])

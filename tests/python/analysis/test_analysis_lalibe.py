@@ -1,4 +1,4 @@
-"""Files of lalibe's layout: which configuration they are of, folders, and all currents."""
+"""These tests cover files of lalibe's layout: which configuration they are of, folders, and all currents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_number_that_no_result_holds_is_refused() -> None:
 
 
 def test_long_names_and_a_folder_for_each_configuration(tmp_path: Path) -> None:
-    """The same numbers as from files that are called spec_K.h5 and fh_K.h5."""
+    """The numbers are the same as from files that are called spec_K.h5 and fh_K.h5."""
     plain, long, folders = (tmp_path / name for name in ("plain", "long", "folders"))
     plain.mkdir()
     long.mkdir()
@@ -85,7 +85,8 @@ def test_long_names_and_a_folder_for_each_configuration(tmp_path: Path) -> None:
 
 
 def test_sources_may_lie_in_a_file_each(tmp_path: Path) -> None:
-    """The mean over sources, whichever files they lie in; a source that comes twice is refused."""
+    """The result is the mean over sources, whichever files they lie in; a source that comes twice is
+    refused."""
     rng = np.random.default_rng(3)
     together, apart = tmp_path / "together", tmp_path / "apart"
     places = ["x0_y0_z0_t0", "x4_y4_z0_t8", "x2_y0_z6_t3"]
@@ -113,7 +114,8 @@ def test_sources_may_lie_in_a_file_each(tmp_path: Path) -> None:
 
 
 def test_all_currents_of_lalibe(tmp_path: Path) -> None:
-    """Up minus down for P, A and T, and -i for A and T, whose gamma matrices give imaginary correlators."""
+    """Up minus down is taken for P, A and T, and a factor -i for A and T, whose gamma matrices give imaginary
+    correlators."""
     names = ["S", "P", *(f"{c}{n}" for c in "AV" for n in (1, 2, 3, 4))]
     names += ["T12", "T13", "T14", "T23", "T24", "T34"]
     t = np.arange(1.0, 9.0)

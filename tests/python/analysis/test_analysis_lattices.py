@@ -1,4 +1,5 @@
-"""Charges from overlaps and matrix elements of every state: other energies, signs, noise and streams.
+"""These tests find charges from overlaps and matrix elements of every state: other energies, signs, noise and
+streams.
 
 The generator of test_analysis_charges has the form of the fits; this one sums over the times of the current.
 """
@@ -12,16 +13,16 @@ import pytest
 
 from trellis.analysis.charges.charges import fit_charges
 
-#: <n|J|m> of both currents; the first entry is the charge.
+#: These are <n|J|m> of both currents; the first entry is the charge.
 CURRENTS = {"A": ((1.27, -0.3), (-0.3, 0.8)), "V": ((1.05, 0.05), (0.05, 1.05))}
-#: Of what the current does at times outside (source, sink): a constant in N for every state.
+#: The current also acts at times outside (source, sink): this is a constant in N for every state.
 OUTSIDE = {"A": 0.4, "V": 0.15}
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """This is the noise of one configuration at the source, growing like exp(growth t), growth = m_N - 3 m_pi
-    / 2."""
+    """This class holds a lattice whose noise of one configuration at the source grows like exp(growth t),
+    with growth = m_N - 3 m_pi / 2."""
 
     energies: tuple[float, float]
     ratio: float  # of sink times source overlaps, excited state over nucleon
@@ -78,7 +79,7 @@ STREAM = Lattice((0.72, 1.27), 0.4, 32, 0.33, 0.02, tau_exp=2.0)
 
 @pytest.mark.parametrize("lattice", [COARSE, NEGATIVE, HEAVY])
 def test_precise_data_have_the_exact_charges(lattice: Lattice) -> None:
-    """A hundredth of the noise: transitions, currents outside and overlaps of either sign are described."""
+    """The noise is a hundredth: transitions, currents outside and overlaps of either sign are described."""
     C, N = lattice.exact()
     noisy, numerators = lattice.ensemble(900, 1)
     precise = {name: N[name] + 0.01 * (values - N[name]) for name, values in numerators.items()}
@@ -101,13 +102,14 @@ def test_no_charge_depends_on_one_more_state(request: pytest.FixtureRequest) -> 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_one_more_state")
 def test_pulls_on_other_lattices() -> None:
-    """72 pseudo-experiments of three lattices and a stream, 20 independent configurations a point and more.
+    """This test has 72 pseudo-experiments of three lattices and a stream, with 20 independent configurations
+    a point and more.
 
-    The mean of 72 pulls scatters by .12, their width by .08. 100 of each: howto/axial_charge.md.
+    The mean of 72 pulls scatters by .12, their width by .08. howto/axial_charge.md has 100 of each.
     """
     pulls: dict[str, list[float]] = {"A": [], "V": [], "A/V": []}
     truth = {"A": 1.27, "V": 1.05, "A/V": 1.27 / 1.05}
-    # 2 tau_int = 4.1 of the stream
+    # The stream has 2 tau_int = 4.1.
     for lattice, count in ((COARSE, 920), (NEGATIVE, 1300), (HEAVY, 680), (STREAM, 3800)):
         for seed in range(18):
             found = fit_charges(*lattice.ensemble(count, 100 + seed))

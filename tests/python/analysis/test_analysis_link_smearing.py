@@ -41,7 +41,7 @@ def said(physics: object = None, run_file: str | None = None) -> Measurements:
         ({"smearing": {"ape_steps": 2, "ape_alpha": 0.6, "ape_spatial": False}}, "ape 0.6x2"),
         ({"smearing": {"ape_steps": 2, "ape_spatial": True, "flow_time": 0.5}}, "flow 0.5"),
         ({"smearing": {"stout_steps": 0, "flow_time": 0.0}}, None),
-        # Sources on smeared links, and a flow of the gauge field that is only looked at.
+        # These are sources on smeared links, and a flow of the gauge field that is only looked at.
         ({"smearing": {}, "source": {"links": {"flow_time": 2.0}}, "flow": {"t_max": 3.0}}, None),
         ({"smearing": None}, None),
         ({}, None),
@@ -71,7 +71,7 @@ def test_what_was_set_stays() -> None:
 
 
 def write(folder: Path, tables: dict, blur: float = 0.3) -> None:
-    """Currents that reach one slice: R at tau = 1 and t - 1 has `blur` of the contact terms in it."""
+    """Write currents that reach one slice: R at tau = 1 and t - 1 has `blur` of the contact terms in it."""
     C, inserted = ensemble(400, 31)
     t = np.arange(EXTENT)
     for C3 in inserted.values():

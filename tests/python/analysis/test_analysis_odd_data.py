@@ -20,7 +20,7 @@ from trellis.commands.analysis_summary import NOTHING_FITTED, run
 
 
 def edited(path: Path, change: Callable[[np.ndarray], np.ndarray], **options: Any) -> Path:
-    """A measurement file whose correlators, [configuration, source, momentum, time], are changed."""
+    """Write a measurement file whose correlators, [configuration, source, momentum, time], are changed."""
     write_synthetic_measurements(path, **options)
     with h5py.File(path, "a") as file:
         for dataset in file["correlators"].values():
@@ -29,7 +29,7 @@ def edited(path: Path, change: Callable[[np.ndarray], np.ndarray], **options: An
 
 
 def combined(values: np.ndarray, of: int) -> np.ndarray:
-    """Every configuration a sum of the first few."""
+    """Return configurations each of which is a sum of the first few."""
     weights = np.random.default_rng(3).random((len(values), of))
     return np.tensordot(weights / weights.sum(axis=1, keepdims=True), values[:of], axes=1)
 
@@ -39,14 +39,14 @@ def noise(values: np.ndarray) -> np.ndarray:
 
 
 def lost_after(values: np.ndarray, t: int) -> np.ndarray:
-    """Large at the source, noise of mean zero from there on, from both sides."""
+    """Return values that are large at the source, and noise of mean zero from there on, from both sides."""
     result, end = values.copy(), values.shape[-1] - t + 1
     result[..., t:end] = 1e-3 * noise(values[..., t:end])
     return result
 
 
 def errors_without_size(content: Any, path: str = "") -> Iterator[str]:
-    """Every number that is not finite, and every error of a value that is 0."""
+    """Yield every number that is not finite, and every error of a value that is 0."""
     if isinstance(content, dict):
         for key, value in content.items():
             yield from errors_without_size(value, f"{path}.{key}")
@@ -60,7 +60,7 @@ def errors_without_size(content: Any, path: str = "") -> Iterator[str]:
 
 
 SAME = "configurations with different correlators, found"
-#: What is done to good data, and a part of the reason why nothing is fitted.
+#: Each entry has what is done to good data, and a part of the reason why nothing is fitted.
 ODD: dict[str, tuple[Callable[[np.ndarray], np.ndarray], dict, str]] = {
     "all equal": (lambda v: np.broadcast_to(v[0], v.shape), {}, f"{SAME} 1 among 60"),
     "two of many": (lambda v: v[np.arange(len(v)) % 2], {}, f"{SAME} 2 among 60"),
@@ -97,7 +97,7 @@ def test_odd_data_are_named(
 
 
 def test_the_same_number_on_all_configurations(tmp_path: Path) -> None:
-    """On one time slice of a baryon: the weights of its fits would be infinite."""
+    """A baryon has the same number on one time slice: the weights of its fits would be infinite."""
 
     def frozen(values: np.ndarray) -> np.ndarray:
         values[..., 3] = values[0, ..., 3]
@@ -113,7 +113,7 @@ def test_the_same_number_on_all_configurations(tmp_path: Path) -> None:
 
 
 def test_a_single_time_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """It was an IndexError."""
+    """A single time is refused in a sentence; it was an IndexError."""
     write_synthetic_measurements(tmp_path / "one.h5", lattice=(4, 4, 4, 1))
     assert run(tmp_path / "one.h5", tmp_path / "out") == 1
     assert "expected a correlator of at least 2 times, found T = 1" in capsys.readouterr().err
@@ -229,7 +229,7 @@ def test_results_of_two_run_files(
 
 
 def test_other_smearings_of_other_programs(tmp_path: Path) -> None:
-    """Files without the tables of a run file have the attributes of their correlators."""
+    """Files without the tables of a run file are compared by the attributes of their correlators."""
     _, second = two_files(tmp_path / "in")
     with h5py.File(second, "a") as file:
         for dataset in file["correlators"].values():

@@ -1,4 +1,4 @@
-"""analyze() from end to end on synthetic files, and its numbers recomputed without it."""
+"""These tests run analyze() from end to end on synthetic files, and compute its numbers again without it."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_the_same_files_give_the_same_numbers(measured):
 
 
 def folded(path, names):
-    """Folded correlator samples straight from the file, without the package."""
+    """Return folded correlator samples straight from the file, without the package."""
     with h5py.File(path) as file:
         c = np.mean([file[f"correlators/{n}"][:, :, 0, :].real.mean(axis=1) for n in names], axis=0)
     back = np.roll(c[:, ::-1], 1, axis=1)
@@ -85,7 +85,7 @@ def folded(path, names):
 
 @pytest.mark.parametrize("particle", ["pion", "rho"])
 def test_fits_are_recomputed_from_the_file(measured, particle):
-    """Every one-state fit of the scan again with scipy: mass and chi^2."""
+    """Every one-state fit of the scan is made again with scipy: mass and chi^2 agree."""
     path, output, _ = measured
     content = json.loads((output / "results.json").read_text())["particles"][particle]
     assert content["weights"] == "correlated"
@@ -179,7 +179,7 @@ def test_dirichlet_boundaries_have_no_image(tmp_path):
 
 
 def test_phases_in_time(tmp_path):
-    """Mesons do not see them; what runs backwards in baryons has a sign where three quarks have one."""
+    """Mesons do not see the phases; what runs backwards in baryons has a sign where three quarks have one."""
     path = tmp_path / "phases.h5"
     write_synthetic_measurements(path, configurations=NUMBERS)
     partners = {}
@@ -200,7 +200,7 @@ def test_phases_in_time(tmp_path):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_baryons_without_a_backward_state(tmp_path, seed):
-    """A forward correlator alone in a file that says antiperiodic: nothing falls from the far end."""
+    """A forward correlator stands alone in a file that says antiperiodic: nothing falls from the far end."""
     path = tmp_path / "forward.h5"
     forward = type(PION)((0.6, 1.3), (1.0, 1.5), image=0, noise=0.03, growth=0.05)
     write_synthetic_measurements(path, configurations=NUMBERS, seed=seed, particles={"nucleon": forward})
@@ -210,7 +210,8 @@ def test_baryons_without_a_backward_state(tmp_path, seed):
 
 
 def test_baryons_of_negative_parity_have_no_partner_of_their_own(tmp_path):
-    """C_-(t) = - C_+(T - t): its state is the partner of the nucleon, and its partner the nucleon."""
+    """Since C_-(t) = - C_+(T - t), its state is the partner of the nucleon, and its partner is the
+    nucleon."""
     path = tmp_path / "both.h5"
     write_synthetic_measurements(path, configurations=NUMBERS)
     with h5py.File(path, "r+") as file:
@@ -336,7 +337,7 @@ def test_an_output_that_cannot_be_is_refused_before_the_fits(tmp_path, capsys, m
         said = " ".join(capsys.readouterr().err.split())
         assert "cannot be made: expected a folder, found a file" in said.replace("- ", "-")
     assert (tmp_path / "file").read_text() == "mine"
-    monkeypatch.setattr(os, "access", lambda *_: False)  # no permission stops root
+    monkeypatch.setattr(os, "access", lambda *_: False)  # permissions do not stop root
     assert run(path, tmp_path / "closed") == 1
     assert "can be written to" in " ".join(capsys.readouterr().err.split())
 

@@ -1,4 +1,4 @@
-"""Readers: what is collected, and what every refusal says."""
+"""These tests cover readers: what is collected, and what every refusal says."""
 
 import hashlib
 import re
@@ -241,7 +241,7 @@ def test_run_files_of_measurements_are_counted_and_that_of_a_stream_is_not(copy,
 
 
 def write_stream(path, count, thermalisation=0, **changed):
-    """A stream of so many trajectories; `changed`: other values of a series."""
+    """Write a stream of so many trajectories; `changed` gives other values of a series."""
     rng = np.random.default_rng(2)
     series = {"plaquette": 0.6 + 0.001 * rng.standard_normal(count), "dH": rng.standard_normal(count)}
     with h5py.File(path, "w") as file:
@@ -266,11 +266,11 @@ def test_the_page_of_a_stream(tmp_path):
         "force.gauge": drift,
         "number_density.up": density,
     }
-    # nearly 1, with more of its few large values late: no drift
+    # The weight is nearly 1, with more of its few large values late: this is no drift.
     series["exp_minus_dH"] = np.where(np.arange(200) < 100, 1.0, 1.1) + 0.01 * rng.random(200)
     series["iterations.gauge"] = np.zeros(200)
     path = write_stream(tmp_path / "stream.h5", 200, thermalisation=20, **series)
-    since = np.where(np.arange(1, 201) > 100, 1.0, np.nan)  # recorded from the middle of the stream on
+    since = np.where(np.arange(1, 201) > 100, 1.0, np.nan)  # it is recorded from the middle on
     with h5py.File(path, "a") as file:
         for name, amount in {"flops": 3e9, "bytes": 4e9, "roof_seconds": 0.5}.items():
             file[f"work/solver.{name}"] = amount * drift * since
@@ -303,7 +303,7 @@ def test_work_that_does_not_fit_its_stream_is_refused(tmp_path):
 
 
 def test_streams_of_independent_chains_are_not_mixed(tmp_path):
-    """The second one had been left out without a word. A copy, and one that went on, are the same chain."""
+    """The second one had been left out without a word; a copy, and one that went on, are the same chain."""
     first, longer = write_stream(tmp_path / "1.h5", 20), tmp_path / "longer.h5"
     with h5py.File(first) as file:
         series = {name: file[f"observables/{name}"][()] for name in ("plaquette", "dH")}
@@ -332,7 +332,7 @@ def test_loops_beyond_half_the_lattice_are_warned_about(tmp_path, R, T, text):
 
 @pytest.mark.parametrize("count", [2, 5])
 def test_a_stream_of_thermalisation_alone_is_shown(tmp_path, count, capsys):
-    """Series and a warning; means of such trajectories say nothing."""
+    """The report has its series and a warning; means of such trajectories say nothing."""
     seconds = {"seconds": np.full(count, 2.0), "seconds.solver": np.ones(count)}
     path = write_stream(tmp_path / "stream.h5", count, thermalisation=5, **seconds)
     results = analyze(path, output=tmp_path / "out")
@@ -351,7 +351,7 @@ def test_a_stream_of_thermalisation_alone_is_shown(tmp_path, count, capsys):
     assert f"plaquette: {count} points" in page
     print_summary(results, tmp_path / "out", Console(width=200))
     assert "series without a mean" in capsys.readouterr().out
-    # beside a stream that went on, the early copy adds nothing
+    # Beside a stream that went on, the early copy adds nothing.
     rest = np.random.default_rng(7).standard_normal(20 - count)
     with h5py.File(path) as file:
         whole = {
@@ -385,7 +385,7 @@ def test_too_few_trajectories_have_no_errors(tmp_path, left):
 
 
 def test_a_series_that_some_configurations_lack_has_no_mean(tmp_path):
-    """t0 where the flow ends too early for some: the mean of the others is too small."""
+    """For some configurations the flow ends too early for t0: the mean of the others is too small."""
     path = write_stream(tmp_path / "stream.h5", 20)
     with h5py.File(path, "a") as file:
         file["occasional/t0/trajectory"] = np.arange(1, 21)
@@ -473,7 +473,8 @@ def test_thermalisation_left_in_is_noticed(tmp_path):
 
 
 def test_files_written_by_other_programs(folder, tmp_path):
-    """Complex numbers as a compound {r, i}, texts of fixed length, a correlator of real numbers."""
+    """The files have complex numbers as a compound {r, i}, texts of fixed length, and a correlator of real
+    numbers."""
     path = tmp_path / "c.h5"
     shutil.copy(second(folder), path)
 
@@ -506,7 +507,7 @@ def test_a_message_is_not_wrapped_in_another(copy):
 
 
 def test_times_of_solves_in_files_of_older_versions(copy):
-    """Datasets then; attributes now."""
+    """Older versions write the times of solves as datasets, and present ones write attributes."""
     plain = read_measurements(copy).solves
 
     def to_dataset(file):
@@ -521,7 +522,7 @@ def test_times_of_solves_in_files_of_older_versions(copy):
 
 
 def test_checksums_of_numbers(copy):
-    """Compared where they are, and no part of what correlators have to share."""
+    """Checksums are compared where they are there, and correlators need not share them."""
     everything = ("configurations", "correlators/pion", "solves/iterations", "observables/plaquette")
     plain = read_measurements(copy).correlators["pion"].attributes
 

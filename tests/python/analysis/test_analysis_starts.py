@@ -35,7 +35,8 @@ def light(gaps: tuple[float, float], ratios: tuple[float, float]) -> SyntheticPa
     ],
 )
 def test_amplitudes_of_both_signs(gaps: tuple[float, float], ratios: tuple[float, float]) -> None:
-    """From the centre of the priors alone these end with chi^2 of 900 to 58000 for 7 degrees of freedom."""
+    """From the centre of the priors alone these fits end with chi^2 of 900 to 58000 for 7 degrees of
+    freedom."""
     particle = light(gaps, ratios)
     samples = particle.samples(400, EXTENT, np.random.default_rng(3))
     fit = fit_particle([correlator(particle, samples)], np.arange(400), AnalysisOptions(max_states=3))
@@ -45,7 +46,8 @@ def test_amplitudes_of_both_signs(gaps: tuple[float, float], ratios: tuple[float
 
 
 def test_the_lower_of_two_minima_is_taken() -> None:
-    """The spread start alone is at times the worse one: never above what the centre of the priors gives."""
+    """The spread start alone is at times the worse one: the fit never ends above what the centre of the
+    priors gives."""
     particle = SyntheticParticle((0.35, 0.85), (1.0, -0.4), noise=0.1, growth=0.03, correlation_length=8.0)
     model, times = SpectralModel(2, 1, EXTENT, 1), [np.arange(6.0, 13.0)]
     for seed in range(12):
@@ -63,7 +65,7 @@ def test_the_lower_of_two_minima_is_taken() -> None:
 
 @pytest.mark.parametrize("behind", [False, True])
 def test_the_start_leads_to_exact_data(behind: bool) -> None:
-    """Two correlators with common energies; and one with a state that runs backwards, which is taken away."""
+    """Two correlators have common energies; one has a state that runs backwards, which is taken away."""
     model = SpectralModel(2, 1 if behind else 2, EXTENT, 0, behind)
     back = BackwardState(0.9, 0.01, 0.4) if behind else None
     times = [np.arange(1.0, 12.0)] * model.correlators
@@ -89,7 +91,7 @@ def test_no_start_without_a_positive_ground_state() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_a_start_out_of_range_is_no_fit_and_no_warning() -> None:
-    """scipy refuses residuals that are not finite; the other start may be none of these."""
+    """scipy refuses residuals that are not finite; the other start may give none of these."""
     model, times = SpectralModel(2, 1, EXTENT, 1), [np.arange(1.0, 9.0)]
     samples = light((0.6, 0.6), (0.5, 0.5)).samples(60, EXTENT, np.random.default_rng(5))[:, 1:9]
     weights = make_weights(samples, "correlated")

@@ -1,4 +1,5 @@
-"""Several streams of one ensemble: their numbers, their weights, and the coverage of errors."""
+"""These tests cover several streams of one ensemble: their numbers, their weights, and the coverage of
+errors."""
 
 import numpy as np
 import pyerrors
@@ -20,7 +21,7 @@ from trellis.analysis.synthetic import PION
 
 
 def chain(rng, count, rho):
-    """AR(1) of unit variance: 2 tau_int = (1 + rho) / (1 - rho)."""
+    """Return an AR(1) chain of unit variance: 2 tau_int = (1 + rho) / (1 - rho)."""
     noise = rng.standard_normal(count)
     for k in range(1, count):
         noise[k] = rho * noise[k - 1] + np.sqrt(1 - rho**2) * noise[k]
@@ -28,7 +29,7 @@ def chain(rng, count, rho):
 
 
 def numbered(*lengths, step=1, first=0):
-    """Streams a, b ... which all begin with the same number."""
+    """Return streams a, b ... which all begin with the same number."""
     names = [chr(97 + i) for i, length in enumerate(lengths) for _ in range(length)]
     return numbers_in_streams(names, np.concatenate([first + step * np.arange(n) for n in lengths]))
 
@@ -39,7 +40,8 @@ def test_the_mean_weights_measurements_and_not_streams():
 
 
 def test_regular_streams_are_replicas_of_pyerrors():
-    """Deviations from the mean of all: the sums of pyerrors with them, and with no others."""
+    """Deviations count from the mean of all streams: the sums are those of pyerrors with them, and with no
+    others."""
     rng = np.random.default_rng(7)
     values, numbers = np.concatenate([chain(rng, 400, 0.6), chain(rng, 250, 0.6)]), numbered(400, 250, step=5)
     deviations = [values[:400] - values.mean(), values[400:] - values.mean()]
@@ -55,7 +57,7 @@ def test_regular_streams_are_replicas_of_pyerrors():
 
 
 def test_own_sums_agree_with_those_of_pyerrors():
-    """Streams of one length: the sums over real separations are those of the replicas."""
+    """For streams of one length, the sums over real separations are those of the replicas."""
     rng = np.random.default_rng(3)
     values, numbers = np.concatenate([chain(rng, 500, 0.7) for _ in range(3)]), numbered(500, 500, 500)
     own = separation_sums(values - values.mean(), numbers)
@@ -67,7 +69,8 @@ def test_own_sums_agree_with_those_of_pyerrors():
 
 @pytest.mark.parametrize("kept", [1.0, 0.5])
 def test_errors_of_streams_cover_the_mean(kept):
-    """Four streams of 150 with 2 tau_int = 4, whole and with half of the measurements: pulls of width one."""
+    """Four streams of 150 with 2 tau_int = 4, whole and with half of the measurements, have pulls of width
+    one."""
     rng = np.random.default_rng(11)
     pulls = []
     for _ in range(150):
@@ -100,7 +103,7 @@ def streams(count=40):
 
 
 def test_files_of_streams_have_the_same_numbers(tmp_path):
-    """One file for each stream, told apart by the path, or one file that says it: all the same results."""
+    """One file for each stream, told apart by the path, and one file that says it give the same results."""
     samples, numbers, names = streams()
     whole = Correlator("pion", samples, configurations=numbers, streams=names, symmetry=1)
     found = whole.fit(max_states=1, autocorrelation="gamma")

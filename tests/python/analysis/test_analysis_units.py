@@ -1,4 +1,5 @@
-"""Physical units: the numbers of the formula, errors carried through, and where a reader sees them."""
+"""These tests cover physical units: the numbers of the formula, errors carried through, and where a reader
+sees them."""
 
 import io
 from pathlib import Path
@@ -30,7 +31,7 @@ def results():
 
 
 def test_the_constant_is_that_of_codata():
-    """hbar c from the defined h, c and e."""
+    """The constant hbar c follows from the defined h, c and e."""
     h, c, e = 6.62607015e-34, 299792458.0, 1.602176634e-19
     assert pytest.approx(h / (2 * np.pi) * c / e * 1e9, rel=1e-9) == HBAR_C
 
@@ -48,7 +49,7 @@ def test_masses_in_mev(results):
 
 
 def test_a_scale_in_both_units():
-    """w0 = 0.1736(9) fm and w0 / a = 1.80(2): relative errors add in quadrature."""
+    """With w0 = 0.1736(9) fm and w0 / a = 1.80(2), relative errors add in quadrature."""
     wanted = ScaleOptions(quantity="w0", fm=(0.1736, 0.0009), lattice_units=(1.8, 0.02))
     found = scale_result(wanted, None, (0, 0, 0, 16))
     assert found.a_fm == pytest.approx(0.1736 / 1.8)

@@ -41,7 +41,7 @@ def test_jackknife_of_a_ratio_is_that_of_linear_propagation() -> None:
 
 
 def test_correlation_length_of_a_pole() -> None:
-    """chi(k) = 1 / (1 + (2 xi sin(k / 2))^2) gives xi back."""
+    """The formula chi(k) = 1 / (1 + (2 xi sin(k / 2))^2) gives xi back."""
     k, xi = 2 * math.pi / 16, 3.7
     assert correlation_length(k, 1.0, 1 / (1 + (2 * xi * math.sin(k / 2)) ** 2)) == pytest.approx(xi)
     assert math.isnan(correlation_length(k, 1.0, 1.5))
@@ -82,7 +82,7 @@ def simulated(folder: Path, **settings: object) -> Path:
 
 
 def test_identity_of_gaussian_couplings_holds(tmp_path: Path) -> None:
-    """In equilibrium both sides agree; a wrong temperature does not."""
+    """In equilibrium both sides agree; at a wrong temperature they do not."""
     found = analyze_glass(simulated(tmp_path, extents=[4, 4, 1]) / "glass.h5")
     for test in found.equilibration[-1]:
         assert test is not None
@@ -98,7 +98,7 @@ def test_identity_of_gaussian_couplings_holds(tmp_path: Path) -> None:
 
 
 def test_energy_of_a_ring_is_exact(tmp_path: Path) -> None:
-    """A ring of four at K = 1 and K = 2: 0.3378378042 and 0.6058915699 a bond."""
+    """A ring of four at K = 1 and K = 2 has the energies 0.3378378042 and 0.6058915699 a bond."""
     folder = simulated(tmp_path, extents=[4, 1, 1], type="ferromagnet", temperatures=[0.5, 1.0])
     found = analyze_glass(folder / "glass.h5")
     for energy, exact in zip(found.quantities["energy"], (0.6058915699, 0.3378378042), strict=True):

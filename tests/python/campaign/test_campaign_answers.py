@@ -1,4 +1,4 @@
-"""Engines that give no answer for a while, or take what they seem to refuse: no campaign ends of that."""
+"""Engines give no answer for a while, or take what they seem to refuse: no campaign ends of that."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_what_is_asked_wrongly_is_not_asked_again(tmp_path: Path, monkeypatch) -
         assert not isinstance(found.value, NoAnswer)
 
 
-# -------------------------------------------------------------------- batch jobs
+# The tests from here on are about batch jobs.
 
 
 def _submit(**options) -> str:
@@ -133,7 +133,7 @@ def test_a_job_that_was_not_taken_is_submitted_again(tmp_path: Path, monkeypatch
 
 
 def test_a_request_that_is_taken_late_is_cancelled(tmp_path: Path, monkeypatch) -> None:
-    late = "take; calls=102; take; echo 202; exit 0"  # the first request's job, and this one's
+    late = "take; calls=102; take; echo 202; exit 0"  # the first request's job and this one's are there
     here = install(tmp_path, monkeypatch, sbatch={1: TIMED_OUT, 2: late})
     assert _submit() == "202"
     assert (here / "cancelled").read_text() == "102\n"
@@ -160,11 +160,11 @@ def test_submissions_of_a_campaign_have_names_of_their_own(tmp_path: Path, monke
     assert all(name.startswith("trellis-c-") for name in names)
 
 
-# -------------------------------------------------------------------- HyperQueue and Flux
+# The tests from here on are about HyperQueue and Flux.
 
 
 def _failing(real, faults: int, words: tuple[str, ...]):
-    """The same function, which gives no answer the first times that it is asked with these words."""
+    """Return the same function, but give no answer the first times that it is asked with these words."""
     left = [faults]
 
     def ask(*command, **options):

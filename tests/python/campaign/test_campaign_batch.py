@@ -1,4 +1,5 @@
-"""Batch jobs of Slurm, PBS and LSF: scripts, the words of a site, and campaigns in false PBS and LSF."""
+"""These tests cover batch jobs of Slurm, PBS and LSF: scripts, the words of a site, and campaigns in false
+PBS and LSF."""
 
 from __future__ import annotations
 

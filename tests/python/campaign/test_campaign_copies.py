@@ -1,4 +1,5 @@
-"""Programs that a manager had forked, but which had not come to their exec when it was killed."""
+"""These tests cover programs that a manager had forked, but which had not come to their exec when it was
+killed."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ TASK = (
 
 
 def begin_and_halt_before_exec(path: Path) -> None:
-    """A manager whose programs wait between fork and exec until the file `gate` says something."""
+    """Run a manager whose programs wait between fork and exec until the file `gate` says something."""
     gate = str(path.parent / "gate")
 
     def fork(arguments, programs, close, keep, folder, environment, *more):
@@ -39,7 +40,7 @@ def begin_and_halt_before_exec(path: Path) -> None:
         os.setsid()
         for own, wanted in ((descriptors[0], 0), (descriptors[3], 1), (descriptors[5], 2)):
             os.dup2(own, wanted)
-        with open(gate) as file:  # until it is opened for writing
+        with open(gate) as file:  # it waits until somebody opens it for writing
             file.read()
         os.close(error_pipe)
         os.chdir(folder)
@@ -71,7 +72,7 @@ def copy_of_a_dead_manager(path: Path) -> Iterator[int]:
 
 
 def test_a_program_that_was_just_forked_is_waited_for(tmp_path: Path, monkeypatch) -> None:
-    """It shows nothing of its attempt before its exec; then it is ended, and the task runs again."""
+    """The program shows nothing of its attempt before its exec; then it is ended, and the task runs again."""
     path = write(tmp_path, TASK)
     looks = []
 
@@ -96,7 +97,7 @@ def test_a_program_that_was_just_forked_is_waited_for(tmp_path: Path, monkeypatc
 
 
 def test_a_manager_that_has_ended_is_no_copy_of_itself(tmp_path: Path, monkeypatch) -> None:
-    """Its process may go on with other things."""
+    """The process of a manager that has ended may go on with other things."""
     path = write(tmp_path, "[[task]]\nname = 't'\ncommand = 'true'\n")
     monkeypatch.setattr(orphans, "GRACE_SECONDS", 0.01)
     reader, writer = os.pipe()
@@ -121,7 +122,7 @@ def test_a_manager_that_has_ended_is_no_copy_of_itself(tmp_path: Path, monkeypat
 
 @pytest.fixture
 def copy() -> Iterator[int]:
-    """A process that bears the name of a manager, and waits."""
+    """Yield a process that bears the name of a manager, and waits."""
     reader, writer = os.pipe()
     with copies.named("dead"):
         pid = os.fork()
@@ -149,7 +150,8 @@ def test_a_copy_that_cannot_be_killed(copy: int, monkeypatch) -> None:
 
 
 def test_in_the_middle_of_exec_a_process_has_nothing(monkeypatch) -> None:
-    """It is waited for, but not for ever: a program may have removed its arguments and its environment."""
+    """Such a process is waited for, but not for ever: a program may have removed its arguments and its
+    environment."""
     found = [([], [1]), ([], [1]), ([], [])]
     monkeypatch.setattr(copies, "_look", lambda names: found.pop(0))
     assert copies.wait_for_exec({"dead"}, patience=60.0, most=0.0, sleep=lambda seconds: None)
@@ -170,7 +172,7 @@ def test_the_name_is_borne_while_a_manager_works(tmp_path: Path) -> None:
 
 
 def test_nothing_runs_beside_what_cannot_be_killed(tmp_path: Path, monkeypatch) -> None:
-    """Tasks of its manager wait, others do not."""
+    """The tasks of its manager wait, and others do not."""
     path = write(tmp_path, TASK)
     others = "[[task]]\nname = 'one'\ncommand = 'true'\n[[task]]\nname = 'two'\nafter = ['one']\n"
     monkeypatch.setattr(manager_module, "LOOK_SECONDS", 0.01)

@@ -1,4 +1,4 @@
-"""Managers that die, or are held up, at each of their durable operations; another one goes on.
+"""Managers die, or are held up, at each of their durable operations; another one goes on.
 
 The normal run takes a sample of the points. With TRELLIS_CRASH_POINTS=1 it is all of them, with 5 every fifth
 (doc/campaign/faults.md).
@@ -35,7 +35,7 @@ from trellis.campaign.manager import Manager, Result
 from trellis.campaign.model import Machine
 from trellis.campaign.report import summarize
 
-#: Every so many-th point is tried; 0: a sample.
+#: Every so many-th point is tried; 0 stands for a sample.
 STRIDE = int(os.environ.get("TRELLIS_CRASH_POINTS", "0"))
 #: Each attempt notes that it began; what it makes says which attempt it was, and ends with END.
 TASKS = """
@@ -93,7 +93,7 @@ command = "echo {attempt} >> ledger/made; echo {attempt} > {output}; echo END >>
 outputs = [{ path = "sub/made", end_marker = "END" }]
 # END
 """
-#: What tasks that are done have made, below work/.
+#: This is what tasks that are done have made, below work/.
 OUTPUTS = {
     "first": ["first"],
     "chain": ["chain"],
@@ -117,13 +117,13 @@ def campaign_in(folder: Path) -> Path:
 
 
 def quick(path: Path, where: Machine | None = None) -> Manager:
-    """A manager of this process that looks around often."""
+    """Return a manager of this process that looks around often."""
     manager_module.LOOK_SECONDS = 0.02
     return Manager(load_campaign(path), where or machine(nodes=1, cpus=4))
 
 
 def manager_until(path: Path, number: int, side: str, how: signal.Signals) -> multiprocessing.Process:
-    """A manager that comes to its N-th operation."""
+    """Return the process of a manager that comes to its N-th operation."""
     note = path.parent / "note"
 
     def run() -> None:
@@ -133,7 +133,7 @@ def manager_until(path: Path, number: int, side: str, how: signal.Signals) -> mu
     return tools.fork_to(run)
 
 
-# What was there before, and what has to hold after
+# The next functions say what was there before, and what has to hold after.
 
 
 def texts_of(paths: Iterable[Path]) -> Iterator[str]:
@@ -157,22 +157,22 @@ def whole(folder: Path, task: str) -> bool:
 
 
 def begun(folder: Path) -> dict[str, list[str]]:
-    """The attempts of each task that have begun."""
+    """Return the attempts of each task that have begun."""
     return {path.name: path.read_text().split() for path in (folder / "work/ledger").iterdir()}
 
 
 def finished(folder: Path) -> dict[str, list[str]]:
-    """Tasks that need not run again, with the attempts of them that have begun so far."""
+    """Return the tasks that need not run again, with the attempts of them that have begun so far."""
     histories = Claims(folder / "work/c.state").histories()
     done = {name for name, history in histories.items() if history.end == "done"}
     found = {task for task in OUTPUTS if task in done or (task not in UNPROVEN and whole(folder, task))}
     found |= {"fails"} if "fails" in histories and histories["fails"].end == "failed" else set()
-    notes = begun(folder)  # after that: what a dead manager started may begin only now
+    notes = begun(folder)  # this comes last: what a dead manager started may begin only now
     return {task: notes[task] for task in found}
 
 
 def check(folder: Path, before: dict[str, list[str]], result: Result) -> None:
-    """The invariants, after the last manager."""
+    """Check the invariants, after the last manager."""
     assert result.counts == {"done": len(OUTPUTS), "failed": 1, "skipped": 1}
     assert list(result.failed) == ["fails"]
     notes, state = begun(folder), folder / "work/c.state"
@@ -198,7 +198,7 @@ def check(folder: Path, before: dict[str, list[str]], result: Result) -> None:
 
 
 def is_stillborn(path: Path) -> bool:
-    """The first sign of life of a manager, cut: whose it is is known to nobody for a lease."""
+    """Return True if the first sign of life of a manager is cut: for a lease nobody knows whose it is."""
     try:
         json.loads(path.read_text())
     except ValueError:
@@ -207,7 +207,7 @@ def is_stillborn(path: Path) -> bool:
 
 
 def check_report(folder: Path, state: Path) -> None:
-    """It can be read, and names all attempts."""
+    """Check that the report can be read, and names all attempts."""
     history = read_history(state)
     named = {(attempt.task, attempt.number): attempt.outcome for attempt in history.attempts}
     assert len(named) == len(history.attempts)
@@ -236,11 +236,11 @@ def go_on(path: Path) -> Result:
     return result
 
 
-# One point
+# The next functions try one point.
 
 
 def reached(folder: Path, process: multiprocessing.Process, how: signal.Signals) -> str | None:
-    """Return the operation at which a manager stopped; None: it came to its end before that."""
+    """Return the operation at which a manager stopped; None says that it came to its end before that."""
     note = folder / "note"
     while how == signal.SIGSTOP:
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -258,7 +258,7 @@ def reached(folder: Path, process: multiprocessing.Process, how: signal.Signals)
 
 
 def killed(folder: Path, number: int, side: str) -> str | None:
-    """A manager is killed there; another goes on when it is gone."""
+    """Kill a manager there; another goes on when it is gone."""
     path = campaign_in(folder)
     process = manager_until(path, number, side, signal.SIGKILL)
     place = reached(folder, process, signal.SIGKILL)
@@ -269,7 +269,7 @@ def killed(folder: Path, number: int, side: str) -> str | None:
 
 
 def killed_twice(folder: Path, number: int, side: str) -> str | None:
-    """A manager is killed, and so is the next one at the same number of operations if it gets there."""
+    """Kill a manager, and the next one at the same number of operations if it gets there."""
     path = campaign_in(folder)
     place = None
     for _ in range(2):
@@ -286,7 +286,7 @@ def killed_twice(folder: Path, number: int, side: str) -> str | None:
 
 
 def killed_beside_another(folder: Path, number: int, side: str) -> str | None:
-    """A manager is killed while another one works."""
+    """Kill a manager while another one works."""
     path = campaign_in(folder)
     other = tools.fork_to(lambda: quick(path).run())
     process = manager_until(path, number, side, signal.SIGKILL)
@@ -299,7 +299,7 @@ def killed_beside_another(folder: Path, number: int, side: str) -> str | None:
 
 
 def held_up(folder: Path, number: int, side: str) -> str | None:
-    """A manager is stopped; another one works until it only waits; the first goes on."""
+    """Stop a manager; another one works until it only waits; then the first goes on."""
     path = campaign_in(folder)
     process = manager_until(path, number, side, signal.SIGSTOP)
     place = reached(folder, process, signal.SIGSTOP)
@@ -344,7 +344,8 @@ SWEEPS = [
 def sweep(
     folder: Path, point: Callable[[Path, int, str], str | None], side: str, numbers: Iterable[int]
 ) -> int:
-    """Points that were reached; ends when twenty in a row were not, or after ten failures."""
+    """Return the number of points that were reached; the sweep ends when twenty in a row were not, or after
+    ten failures."""
     failures, count, missed = [], 0, 0
     for number in numbers:
         where = folder / f"{number}"
@@ -366,7 +367,7 @@ def sweep(
 
 @pytest.mark.parametrize("point, side", SWEEPS)
 def test_some_crash_points(tmp_path: Path, point: Callable, side: str) -> None:
-    """Numbers that have no common divisor with what a task needs, so that all kinds of operations occur."""
+    """The numbers have no common divisor with what a task needs, so that all kinds of operations occur."""
     numbers = range(2, 50, 17) if side == "midst" else range(7, 250, 53)
     assert sweep(tmp_path, point, side, numbers) >= 2
 
@@ -380,7 +381,7 @@ def test_all_crash_points(tmp_path: Path, point: Callable, side: str) -> None:
     assert count >= (25 if side == "midst" else 100) // STRIDE
 
 
-# What runs in a task: scripts of METAQ directories, and the agents of nodes
+# The next functions kill what runs in a task: scripts of METAQ directories, and the agents of nodes.
 
 
 def sessions() -> set[int]:
@@ -394,7 +395,7 @@ def metaq_words(folder: Path) -> list[str]:
 
 
 def metaq_killed(folder: Path, number: int, side: str, more: str) -> str | None:
-    """The program that runs a script is killed, and run again by the next attempt."""
+    """Kill the program that runs a script; the next attempt runs it again."""
     queue, note = folder / "queue", folder / "note"
     script = queue / "todo/s"
     script.parent.mkdir(parents=True)
@@ -416,7 +417,7 @@ def metaq_killed(folder: Path, number: int, side: str, more: str) -> str | None:
     is_lost = not has_said and not script.exists() and not (queue / "working/m/17/s").exists()
     status = metaq_queue.main(metaq_words(folder))
     ran = (folder / "ran").read_text().count("ran")
-    if is_lost:  # it removed itself, and nobody has seen how it ended
+    if is_lost:  # it removed itself: nobody has seen how it ended
         assert (status, ran) == (75, 1)
         return place
     assert status == 0
@@ -438,7 +439,7 @@ def test_all_crash_points_of_metaq(tmp_path: Path, side: str, more: str) -> None
 
 
 def agent_killed(folder: Path, number: int, side: str) -> str | None:
-    """The agent of one of two nodes is killed; what it ran is run again on the other."""
+    """Kill the agent of one of two nodes; what it ran is run again on the other."""
     path = campaign_in(folder)
     crash = f"{crash_points.__file__} {number} {side} {folder}/work {folder}/note"
     script = (

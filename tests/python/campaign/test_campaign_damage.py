@@ -1,4 +1,5 @@
-"""Files of a campaign's state that are damaged, cannot be written, or were written by another manager."""
+"""These tests cover files of a campaign's state that are damaged, cannot be written, or were written by
+another manager."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ MADE = "[[task]]\nname = 'made'\ncommand = 'true'\n"
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
-    """A folder with a campaign that was run: three tasks done, one failed."""
+    """Return a folder with a campaign that was run: three tasks are done, one has failed."""
     folder = tmp_path_factory.mktemp("finished")
     path = write(folder, TASKS)
     (folder / "made.toml").write_text(MADE)
@@ -85,7 +86,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_what_is_damaged_is_passed_over(finished: Path, tmp_path: Path, kind: str) -> None:
-    """status, report, retry and run work, and all that can be done is done in the end."""
+    """The commands status, report, retry and run work, and all that can be done is done in the end."""
     folder = tmp_path / "campaign"
     shutil.copytree(finished, folder)
     state, file = folder / "work/c.state", folder / "campaign.toml"
@@ -164,7 +165,8 @@ def test_status_changes_nothing(finished: Path, tmp_path: Path) -> None:
 
 
 def test_another_manager_may_publish_the_outputs_first(tmp_path: Path, monkeypatch) -> None:
-    """It sees the claim's end before the renames of the attempt's own manager, and finishes them."""
+    """The other manager sees the claim's end before the renames of the attempt's own manager, and finishes
+    them."""
     end = Claims.end
 
     def end_and_be_overtaken(self, task, attempt, kind, content):
@@ -179,7 +181,7 @@ def test_another_manager_may_publish_the_outputs_first(tmp_path: Path, monkeypat
 
 
 def test_an_attempt_that_was_taken_over_does_not_count(tmp_path: Path) -> None:
-    """A manager that was stopped for long: another has taken it for dead and claimed its task."""
+    """A manager was stopped for long: another has taken it for dead and claimed its task."""
     command = "if [ {attempt} = 0 ]; then sleep 1.3; fi; echo {attempt} > {output}"
     path = write(tmp_path, f'[[task]]\nname = "a"\ncommand = "{command}"\noutputs = ["a"]\n')
     campaign = load_campaign(path)
@@ -203,7 +205,7 @@ def test_an_attempt_that_was_taken_over_does_not_count(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_costs_the_history_only(tmp_path: Path) -> None:
-    """SQLite's own words for a disk without space, from a limit on its file."""
+    """SQLite says in its own words that a disk has no space, here from a limit on its file."""
     path = write(tmp_path, "[[task]]\nname = 'a-{i}'\nover = { i = '1..40' }\ncommand = 'true'\n")
     said: list[str] = []
     manager = Manager(load_campaign(path), machine(cpus=8), say=said.append)
@@ -232,7 +234,7 @@ def test_when_nothing_can_be_claimed_the_manager_says_so_and_ends(tmp_path: Path
 
 
 def test_a_manager_that_cannot_show_that_it_lives_ends_in_time(tmp_path: Path, monkeypatch) -> None:
-    """Before its lease is over: then others may start its tasks."""
+    """The manager ends before its lease is over: after that, others may start its tasks."""
     head = tools.HEAD.replace("lease = 2", "lease = 1")
     path = write(tmp_path, "[[task]]\nname = 'a'\ncommand = 'exec sleep 60'\n", head)
     manager = Manager(load_campaign(path), machine())
@@ -251,7 +253,8 @@ def test_a_manager_that_cannot_show_that_it_lives_ends_in_time(tmp_path: Path, m
 
 
 def test_a_manager_whose_disk_is_full_is_over_all_the_same(tmp_path: Path, monkeypatch) -> None:
-    """In a notebook, too, where the process lives on: the next manager does not wait for its tasks."""
+    """This also holds in a notebook, where the process lives on: the next manager does not wait for its
+    tasks."""
 
     def full(*args: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -1,7 +1,7 @@
 """These tests cover the adapters for HyperQueue and Flux.
 
-HyperQueue: against a program that stands in for `hq`. Flux: against one that stands in for `flux`, and
-against the real one where it is installed (:mod:`engine_tools`).
+For HyperQueue a program stands in for `hq`. For Flux one stands in for `flux`, and the real one is used where
+it is installed (:mod:`engine_tools`).
 """
 
 from __future__ import annotations

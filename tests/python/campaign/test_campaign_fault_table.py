@@ -11,7 +11,7 @@ TABLE = FOLDER.parents[1] / "doc/campaign/faults.md"
 
 
 def existing() -> set[str]:
-    """Names of all test functions of campaigns, with and without Slurm."""
+    """Return the names of all test functions of campaigns, with and without Slurm."""
     files = [*(FOLDER / "campaign").glob("test_*.py"), *(FOLDER / "slurm").glob("test_*.py")]
     trees = [ast.parse(path.read_text()) for path in files]
     return {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}

@@ -1,4 +1,5 @@
-"""Faults injected into campaigns on the process launcher: what fails, what is repeated, what counts."""
+"""These tests inject faults into campaigns on the process launcher: what fails, what is repeated, what
+counts."""
 
 from __future__ import annotations
 
@@ -320,7 +321,7 @@ threads = 2
 
 
 def test_the_health_command_tells_nodes_from_tasks(tmp_path: Path) -> None:
-    """A node that goes bad after two tasks: its failures do not use up the tasks' retries."""
+    """A node goes bad after two tasks: its failures do not use up the tasks' retries."""
     script = "n=$(ls -d on.$TRELLIS_NODES.* 2>/dev/null | wc -l); mkdir on.$TRELLIS_NODES.$$; "
     path = write(
         tmp_path,
@@ -417,7 +418,7 @@ def test_output_that_cannot_be_written_is_a_failure_with_its_reason(tmp_path: Pa
 
 
 def test_a_full_disk_leaves_no_valid_output(tmp_path: Path) -> None:
-    """A quota of no bytes: the write fails, whatever the program says about it."""
+    """A quota of no bytes stands for the disk: the write fails, whatever the program says about it."""
     command = "trap '' XFSZ; ulimit -f 0; echo data > {output}; exit 0"
     path = write(tmp_path, f'[[task]]\nname = "a"\ncommand = "{command}"\noutputs = ["a"]\n')
     assert run(path).counts == {"failed": 1}

@@ -97,7 +97,7 @@ outputs = ["ensemble/configuration.{n:06d}.ildg"]
 
 
 def test_mistakes_of_changed_run_files_are_those_of_run_files() -> None:
-    """They had the name of the model in their keys, and the first one alone was said."""
+    """Mistakes had the name of the model in their keys, and the first one alone was said."""
     stage = (
         '[[task]]\nname = "m"\nkind = "measure"\nrun_file = "measure.toml"\noutputs = ["a"]\nset = {{ {} }}\n'
     )

@@ -78,7 +78,7 @@ def test_words_that_flux_would_change(one):
 
 @on_flux
 def test_ranks_are_spread_as_planned(one):
-    """Also where nodes get different numbers."""
+    """Ranks are spread as planned even where nodes get different numbers."""
     places = (Place("n-2", 3, (0, 1, 2)), Place("n1", 2, (0, 1)))
     handle = one.begin("sh", "-c", "echo $FLUX_TASK_RANK ${FLUX_URI##*-}", places=places)
     assert one.end(handle) == Ended(0)
@@ -87,7 +87,7 @@ def test_ranks_are_spread_as_planned(one):
 
 @on_flux
 def test_gpus_are_given_once(one):
-    """To two jobs that run at once on one node."""
+    """Two jobs that run at once on one node get different GPUs."""
     command = ("sh", "-c", "echo $CUDA_VISIBLE_DEVICES > gpu.$0; until test -e all; do sleep 0.02; done")
     running = [one.begin(*command, name, places=(Place("n1", 1, (0,), (0,)),)) for name in "ab"]
     files = [one.folder / f"gpu.{name}" for name in "ab"]
@@ -102,7 +102,7 @@ def test_gpus_are_given_once(one):
 
 @on_flux
 def test_a_task_that_ignores_sigterm_is_killed(one):
-    """And reported when nothing of it is left."""
+    """The task is killed, and reported when nothing of it is left."""
     handle = one.begin("sh", "-c", "trap '' TERM; echo $$ > pid; while true; do sleep 0.05; done")
     pid = one.folder / "pid"
     wait_for(lambda: pid.exists() and pid.read_text())
@@ -172,9 +172,9 @@ def test_gpus_are_not_shared(engine, tmp_path):
     assert "does not share a GPU" in found.failed["t"]
 
 
-# Campaigns
+# The tests from here on run whole campaigns.
 
-#: Writes its process's number, and ends when a file is there; its output proves itself.
+#: The program writes its process's number, and ends when a file is there; its output proves itself.
 WAITS = """
 [[task]]
 name = "t-{i}"
@@ -255,7 +255,7 @@ def test_sigterm_drains(engine, tmp_path):
 
 @on_real_flux
 def test_ranks_find_each_other(engine, tmp_path):
-    """By the PMI that MPI libraries start with; the stand-in has none."""
+    """Ranks find each other by the PMI that MPI libraries start with; the stand-in has none."""
     program = parse_machine(engine.machine).launcher_options["flux"]
     tasks = f'[[task]]\nname = "t"\nranks = 4\nnodes = 2\ncommand = ["{program}", "pmi", "exchange"]\n'
     assert run(write(tmp_path, tasks), parse_machine(engine.machine)).counts == {"done": 1}

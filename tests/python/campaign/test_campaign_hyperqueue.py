@@ -36,7 +36,7 @@ def _pid(folder: Path) -> int:
 
 
 def _server(folder: Path) -> int:
-    """Process number of the server that was started in this folder."""
+    """Return the process number of the server that was started in this folder."""
     return json.loads(next(folder.glob("hq-server.*/access")).read_text())["pid"]
 
 
@@ -49,7 +49,7 @@ def test_statuses(one):
 
 
 def test_a_job_that_somebody_cancels(one, tmp_path):
-    """It was not done, and it was not the program's failure."""
+    """The job was not done, and it was not the program's failure."""
     handle = one.begin("sh", "-c", "echo $$ > pid; exec sleep 300")
     pid = _pid(tmp_path)
     [(job, _)] = one.launcher.jobs()
@@ -68,7 +68,8 @@ def test_a_task_that_ignores_signals_is_gone_when_it_is_reported(one, tmp_path):
 
 
 def test_threads_are_those_of_a_rank(one, monkeypatch):
-    """Also where the manager has the same number: HyperQueue would set it to the number of cores."""
+    """This holds where the manager has the same number, too: HyperQueue would set it to the number of
+    cores."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     places = (Place("n1", 4, (0, 1, 2, 3)),)
     handle = one.begin("sh", "-c", "echo $OMP_NUM_THREADS", places=places)
@@ -77,7 +78,7 @@ def test_threads_are_those_of_a_rank(one, monkeypatch):
 
 
 def test_programs_are_none_of_the_workers_that_were_started_together(one, monkeypatch):
-    """They get the step of one task from the manager, also where its own environment has the same."""
+    """Programs get the step of one task from the manager, even where its own environment has the same."""
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "1")
     handle = one.begin("sh", "-c", "echo $SLURM_STEP_NUM_TASKS")
     assert one.end(handle) == Ended(0)
@@ -85,7 +86,7 @@ def test_programs_are_none_of_the_workers_that_were_started_together(one, monkey
 
 
 def test_a_server_that_dies(one, tmp_path):
-    """Clients end with 0 then, too; the workers end what they run, and no node is left."""
+    """Clients end with 0 when the server dies, too; the workers end what they run, and no node is left."""
     handle = one.begin("sh", "-c", "echo $$ > pid; exec sleep 300")
     pid = _pid(tmp_path)
     os.kill(_server(tmp_path), signal.SIGKILL)
@@ -95,13 +96,13 @@ def test_a_server_that_dies(one, tmp_path):
 
 
 def test_output_as_the_user_likes_it(one, monkeypatch):
-    """hq takes defaults from the environment."""
+    """The program hq takes defaults from the environment."""
     monkeypatch.setenv("HQ_OUTPUT_MODE", "json")
     assert one.end(one.begin("true")) == Ended(0)
 
 
 def test_a_killed_manager_leaves_nothing(engine, tmp_path):
-    """With its server end the workers, and with them the tasks."""
+    """The workers end with its server, and the tasks end with them."""
     path = write(tmp_path, '[[task]]\nname = "t"\ncommand = "echo $$ > ../pid; exec sleep 300"\n')
     manager = start(path, engine.machine)
     pid = _pid(tmp_path)

@@ -35,7 +35,7 @@ after = ["a-{i}"]
 command = "echo begin {attempt} >> n.{kind}.{i}; sleep 0.1; cat a.{i} > {output}; echo end >> n.{kind}.{i}"
 outputs = ["{kind}.{i}"]
 """
-#: Notes its process; ends at once when the file `second` is there.
+#: The program notes its process; it ends at once when the file `second` is there.
 LONG_UNLESS_SECOND = (
     '[[task]]\nname = "t"\ncommand = "echo $$ >> pids; test -e second || sleep 60; echo x > {output}"\n'
     'outputs = ["t"]\n'
@@ -65,7 +65,8 @@ def claimed(folder: Path) -> int:
 
 
 def kill_at_random(folder: Path, kills: int, count: int, seed: int) -> int:
-    """Kill managers at random times of their work, so many or until the campaign is done; how many were."""
+    """Kill managers at random times of their work, so many or until the campaign is done; return how many
+    were."""
     path = write(folder, TASKS.replace("COUNT", str(count)))
     scatter = random.Random(seed)
     for killed in range(kills):
@@ -119,7 +120,7 @@ def test_orphans_are_ended_before_their_task_runs_again(tmp_path: Path) -> None:
 
 
 def test_an_orphan_gets_sigterm_once(tmp_path: Path) -> None:
-    """A program that saves its work on it is not interrupted again and again meanwhile."""
+    """A program that saves its work on SIGTERM is not interrupted again and again meanwhile."""
     command = "trap 'echo term >> terms' TERM; touch ready; while :; do sleep 0.05; done"
     identity = {MARKER: f"{tmp_path}:t:0", MANAGER: "dead"}
     process = subprocess.Popen(["sh", "-c", command], cwd=tmp_path, env={**os.environ, **identity})
@@ -137,7 +138,7 @@ def test_an_orphan_gets_sigterm_once(tmp_path: Path) -> None:
 
 
 def test_orphans_of_a_manager_that_dies_while_another_begins(tmp_path: Path) -> None:
-    """Between that one's search for orphans and its look at the claims."""
+    """The manager dies between the other one's search for orphans and its look at the claims."""
     path = write(tmp_path, LONG_UNLESS_SECOND)
     first = start(path, MACHINE)
     tools.wait_for((tmp_path / "work/pids").exists)
@@ -233,7 +234,7 @@ def test_a_manager_elsewhere_is_dead_when_its_count_stands_still(tmp_path: Path)
 
 
 def test_records_cut_by_a_power_failure_do_not_stop_a_restart(tmp_path: Path) -> None:
-    """A cut claim is a dead manager's after a lease, a cut failure counts no more."""
+    """A cut claim belongs to a dead manager after a lease; a cut failure counts no more."""
     claims = Claims(tmp_path, lease_seconds=0.0)
     assert claims.claim("one", 0, {"task": "one"})
     assert claims.claim("two", 0, {"task": "two"})

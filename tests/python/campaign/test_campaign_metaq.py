@@ -1,4 +1,5 @@
-"""METAQ directories: lines, times, folders, claims, and warnings where the original reads it otherwise."""
+"""These tests cover METAQ directories: lines, times, folders, claims, and warnings where the original reads
+it otherwise."""
 
 from __future__ import annotations
 
@@ -204,7 +205,7 @@ def test_running_elsewhere_is_refused(queue):
     queue.claim(good)
     with pytest.raises(FileError, match="claimed by job 17"):
         metaq_queue.MetaqQueue(queue.root, job="18", machine="lassen").run(good)
-    assert queue.run(good).status == 0  # its own claim, left by an attempt that was killed
+    assert queue.run(good).status == 0  # an attempt that was killed left this claim of its own
 
 
 def test_orphans_of_a_dead_job_go_back(queue):
@@ -220,7 +221,7 @@ def test_orphans_of_a_dead_job_go_back(queue):
 
 
 def test_imported_directory_runs(tmp_path):
-    """import-metaq, run, and the layout is METAQ's; in strict mode failures count."""
+    """A directory is imported and run, and the layout is METAQ's; in strict mode failures count."""
     root = tmp_path / "queue"
     script(
         root / "todo/sub/good",

@@ -1,4 +1,5 @@
-"""Mistakes in campaign and machine files: each is refused when the file is read, with place and reason."""
+"""These tests make mistakes in campaign and machine files: each is refused when the file is read, with place
+and reason."""
 
 from __future__ import annotations
 
@@ -129,7 +130,7 @@ def test_mistakes_in_the_head_are_named(keys: str, message: str) -> None:
 
 
 def test_a_key_that_is_like_no_other_gets_no_proposal() -> None:
-    """It was node_failures, which has half of the letters."""
+    """The proposal was node_failures, which has half of the letters."""
     with pytest.raises(Error) as error:
         parse_machine("[machine]\nname = 'm'\nmodules = ['gcc']\n[[nodes]]\ncpus = 1\n")
     assert "machine.modules: unknown key. Valid here: " in str(error.value)
@@ -172,7 +173,7 @@ def test_launchers_and_their_options_are_checked_when_the_file_is_read(launcher,
 
 
 def test_who_needs_a_file_waits_for_its_maker() -> None:
-    """Else a file of an older run, or one that is being written, would count as there."""
+    """If it did not wait, a file of an older run, or one that is being written, would count as there."""
     tasks = parse(task("needs = ['here', 'd/o']") + task("outputs = ['d/../d/o']", "b"))
     assert tasks["a"].after == ("b",)
 

@@ -41,7 +41,7 @@ def tasks(count: int, seconds: float) -> str:
 
 
 def template(wrapper: Path, script: str, settle: str = "0") -> Machine:
-    """A machine whose programs are started by a shell script."""
+    """Return a machine whose programs are started by a shell script."""
     wrapper.write_text(f"#!/bin/bash\n{script}\n")
     wrapper.chmod(0o755)
     return parse_machine(
@@ -119,7 +119,7 @@ def test_what_left_its_session_is_ended_before_the_next_task(tmp_path: Path, lau
 
 
 class SlowClock:
-    """A millisecond passes with each look at it, however slow the machine."""
+    """A millisecond passes with each look at this clock, however slow the machine is."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -134,7 +134,8 @@ class SlowClock:
 
 
 def test_what_is_in_the_middle_of_exec_is_ended_too(monkeypatch) -> None:
-    """For a moment it has no environment; what has none for ever is left alone, and waited for once."""
+    """For a moment such a process has no environment; what has none for ever is left alone, and waited for
+    once."""
     read, looks = agent._environment, []
 
     def in_exec(pid: int) -> bytes | None:
@@ -165,7 +166,7 @@ def test_what_is_in_the_middle_of_exec_is_ended_too(monkeypatch) -> None:
 
 
 def test_a_program_whose_agent_died_before_it_was_tied_to_it_ends() -> None:
-    """Between the fork and the call that ties it: no signal comes any more."""
+    """The agent dies between the fork and the call that ties the program to it: no signal comes any more."""
     reader, writer = os.pipe()
     parent = os.fork()
     if parent == 0:
@@ -220,7 +221,7 @@ def test_a_lump_that_reports_late_and_one_that_never_does(tmp_path: Path) -> Non
 
 
 def held(count: int) -> str:
-    """Tasks of which n1 ends only four before the file go is there."""
+    """Return tasks of which n1 ends only four before the file go is there."""
     wait = (
         "test $SLURMD_NODENAME = n2 || test $(wc -l < nodes) -le 4 || until test -e go; do sleep 0.05; done"
     )
@@ -228,7 +229,7 @@ def held(count: int) -> str:
 
 
 def let_go_when(manager: Manager, words: str, folder: Path) -> None:
-    """Once the manager says something with these words, the tasks that are held may end."""
+    """Let the tasks that are held end once the manager says something with these words."""
     say = manager.course.say
 
     def say_and_let_go(line: str) -> None:
@@ -240,7 +241,7 @@ def let_go_when(manager: Manager, words: str, folder: Path) -> None:
 
 
 def kill_agent_once(where: Machine, path: Path, node: str) -> Manager:
-    """A manager under which a node's agent is killed once it has a task."""
+    """Return a manager under which a node's agent is killed once it has a task."""
     manager = Manager(load_campaign(path), where)
     look, killed = manager._look_around, []
 
@@ -258,7 +259,7 @@ def kill_agent_once(where: Machine, path: Path, node: str) -> Manager:
 
 
 def agent_processes(folder: Path) -> list[tuple[int, str]]:
-    """Agents that this folder's script has started, with their nodes."""
+    """Return the agents that this folder's script has started, with their nodes."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -313,7 +314,7 @@ def test_a_node_that_returns_and_is_sound_is_used_again(tmp_path: Path) -> None:
 
 
 def test_an_agent_of_another_version_is_turned_away(tmp_path: Path) -> None:
-    """It says its secret and its name, and speaks a protocol that this manager does not."""
+    """The agent says its secret and its name, and speaks a protocol that this manager does not."""
     old = tmp_path / "old.py"
     old.write_text(
         "import json, os, socket, sys\n"
@@ -337,7 +338,7 @@ def test_a_state_folder_of_another_version_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("settle", "outcomes"), [("600", ["done"]), ("0", ["task", "task"])])
 def test_an_output_that_is_seen_late(tmp_path: Path, settle: str, outcomes: list[str]) -> None:
-    """A stale listing: the file gets its name after its task has ended well, and been judged once."""
+    """The listing is stale: the file gets its name after its task has ended well, and been judged once."""
     where = template(tmp_path / "launch", 'exec "$@"', settle)
     path = write(
         tmp_path,
@@ -402,7 +403,7 @@ def test_another_machine_of_the_same_name_is_judged_by_its_lease(tmp_path: Path,
 
 
 def test_a_hanging_program_is_ended_without_a_timeout_of_its_own(tmp_path: Path) -> None:
-    """One never begins (as a stuck launcher), one stops later; estimates say how long is long."""
+    """One program never begins (as a stuck launcher), one stops later; estimates say how long is long."""
     path = write(
         tmp_path,
         """

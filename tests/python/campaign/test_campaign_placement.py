@@ -1,4 +1,4 @@
-"""Whatever is asked of whatever machine: each placement gives what was asked for, and nothing twice."""
+"""Whatever is asked of whatever machine, each placement gives what was asked for, and nothing twice."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def tables(draw: st.DrawFn) -> str:
 
 
 class Given:
-    """The running tasks, and the checks that nodes give no core, GPU or memory twice."""
+    """This class holds the running tasks, and checks that nodes give no core, GPU or memory twice."""
 
     def __init__(self, where: Machine) -> None:
         self.nodes = {node.name: node for node in where.nodes}
@@ -124,7 +124,7 @@ class Given:
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(where=machines(), text=tables(), late=st.integers(0, 3), wrong=st.sampled_from([0.1, 1.0, 3.0]))
 def test_every_placement_is_what_was_asked_for(where: Machine, text: str, late: int, wrong: float) -> None:
-    """Nodes join late, estimates are wrong: all that can run runs, and has its own."""
+    """Nodes join late and estimates are wrong: all that can run runs, and has its own."""
     campaign = parse_campaign(HEAD + text, Path("/tmp"))
     tasks = {
         name: task

@@ -1,4 +1,5 @@
-"""The planner: gangs, blocks, fractions, overlay, alternatives, starvation, the end, size."""
+"""These tests cover the planner: gangs, blocks, fractions, overlay, alternatives, starvation, the end,
+size."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from trellis.campaign.planner import Planner, Start
 
 
 def planner(tasks: str, where: Machine, **options) -> Planner:
-    """With all nodes there and all tasks without dependencies ready."""
+    """Return a planner with all nodes there and all tasks without dependencies ready."""
     campaign = parse_campaign(HEAD + tasks, Path("/tmp"))
     made = Planner(where, campaign.tasks, lambda task, i: task.alternatives[i].estimate, **options)
     for node in where.usable:
@@ -108,7 +109,7 @@ def test_alternatives_are_taken_by_what_is_free_and_by_time() -> None:
 alternatives = [{ ranks = 8, nodes = 4, estimate = 30 }, { ranks = 4, nodes = 2, estimate = 50 }]
 """
     made = planner(task("a", keys), machine(nodes=4, cpus=2))
-    assert len(made.plan(0.0)[0].placement.places) == 2  # 100 node seconds, not 120
+    assert len(made.plan(0.0)[0].placement.places) == 2  # this costs 100 node seconds, not 120
     late = planner(task("a", keys), machine(nodes=4, cpus=2), end=40.0)
     assert len(late.plan(0.0)[0].placement.places) == 4  # the other one would not end in time
 
@@ -145,7 +146,7 @@ def test_a_task_of_block_size_is_not_starved_by_small_ones() -> None:
 
 
 def test_a_large_task_that_failed_once_is_not_starved_either() -> None:
-    """It waits for other nodes, or, where there are none, for those on which it failed."""
+    """The task waits for other nodes, or, where there are none, for those on which it failed."""
     tasks = task("s", "estimate = 10", 400) + task("large", "ranks = 8\nnodes = 4\npriority = 1")
     for count in (4, 8):
         made = planner(tasks, machine(nodes=count, cpus=2, allocation="block = 4"))

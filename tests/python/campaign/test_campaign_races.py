@@ -1,5 +1,5 @@
-"""Two managers between each other's steps, and deaths between two of a manager's own; each test
-replaces one step by one before or after which the other manager acts."""
+"""Two managers act between each other's steps, and a manager dies between two of its own; each test replaces
+one step by one before or after which the other manager acts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trellis.campaign.manager import Manager
 from trellis.campaign.model import Machine
 
 MACHINE = tools.machine_text(nodes=2, cpus=4)
-#: Notes who runs it, and ends when the file go is there.
+#: The program notes who runs it, and ends when the file go is there.
 WAITS = (
     "[[task]]\nname = 't'\noutputs = ['t']\n"
     "command = 'echo $$ >> pids; until test -e go; do sleep 0.02; done; echo x > {output}'\n"
@@ -32,7 +32,7 @@ WAITS = (
 
 
 def once(action: Callable[[], object]) -> Callable[[], None]:
-    """The action at the first call, nothing later."""
+    """Return a function that does the action at its first call, and nothing later."""
     left = [action]
     return lambda: left.pop()() and None if left else None
 
@@ -54,7 +54,7 @@ def end_well(folder: Path, process) -> None:
 
 @pytest.mark.parametrize("look", ["histories", "history"])
 def test_a_manager_that_ends_between_a_look_at_claims_and_one_at_managers(tmp_path: Path, look: str) -> None:
-    """At the beginning, and while the task is known as another one's."""
+    """The manager ends there at the beginning, or while the task is known as another one's."""
     path = write(tmp_path, WAITS)
     first = start(path, MACHINE)
     tools.wait_for(lambda: begun(tmp_path))
@@ -98,7 +98,7 @@ def test_a_manager_that_begins_between_a_look_at_managers_and_one_at_processes(t
 
 
 def run_until_killed(path: Path, kind: str, where: Machine | None = None) -> None:
-    """A manager that is killed at its first attempt to say that an attempt has ended so."""
+    """Run a manager that is killed at its first attempt to say that an attempt has ended so."""
 
     def target() -> None:
         manager = Manager(load_campaign(path), where or machine())
@@ -144,7 +144,8 @@ def test_valid_outputs_are_taken_over_after_a_death_in_the_middle_of_it(tmp_path
 
 
 def test_a_task_without_outputs_that_ended_well_does_not_run_again(tmp_path: Path) -> None:
-    """Its marker says so when its manager did not come to it, unless it is one for several ranks."""
+    """Its marker says that it ended well when its manager did not come to it, unless it is one for several
+    ranks."""
     one = "[[task]]\nname = 't'\ncommand = 'echo ran >> n'\n"
     path = write(tmp_path / "one", one)
     run_until_killed(path, "done")
@@ -161,7 +162,7 @@ def test_a_task_without_outputs_that_ended_well_does_not_run_again(tmp_path: Pat
 
 
 def test_the_report_names_attempts_that_were_not_committed(tmp_path: Path, monkeypatch) -> None:
-    """From their claims: the history of a manager is written four times a second."""
+    """The report takes them from their claims: the history of a manager is written four times a second."""
     monkeypatch.setattr(records, "COMMIT_SECONDS", 1e9)
     fails_once = "command = 'test {attempt} = 1 && echo x > {output}'\n"
     path = write(tmp_path, f"[[task]]\nname = 't'\ngroup = 'g'\noutputs = ['t']\n{fails_once}")
@@ -189,7 +190,7 @@ def test_an_alternative_that_the_file_has_no_more_when_its_attempt_was_killed(tm
 
 
 def test_an_orphan_of_a_task_that_is_done_frees_nothing_twice(tmp_path: Path) -> None:
-    """It may lie on a host that the manager which took the task over does not see."""
+    """The orphan may lie on a host that the manager which took the task over does not see."""
     head = tools.HEAD.replace("lease = 2", 'lease = 2\norphans = "await"')
     path = write(
         tmp_path,
@@ -226,7 +227,7 @@ def test_an_orphan_of_a_task_that_is_done_frees_nothing_twice(tmp_path: Path) ->
 
 
 def test_a_done_task_stays_done_when_a_quarantine_cannot_be_written(tmp_path: Path, monkeypatch) -> None:
-    """Two managers may write it at once, or the disk be full."""
+    """Two managers may write the quarantine at once, or the disk may be full."""
     path = write(
         tmp_path,
         "[[task]]\nname = 't-{i}'\nover = { i = '1..4' }\noutputs = ['t.{i}']\nretries = { task = 3 }\n"
@@ -244,7 +245,7 @@ def test_a_done_task_stays_done_when_a_quarantine_cannot_be_written(tmp_path: Pa
 
 
 def test_a_manager_that_was_silent_for_long_is_alive_when_it_counts_again(tmp_path: Path) -> None:
-    """The attempts that it claims from now on are its own."""
+    """The attempts that such a manager claims from now on are its own."""
     observer = Claims(tmp_path, lease_seconds=0.0)
     file = tmp_path / "managers/other.json"
     file.parent.mkdir()
@@ -283,7 +284,8 @@ def test_a_manager_shows_itself_alive_before_it_claims_after_long_judging(tmp_pa
 
 
 def test_a_rank_that_fails_fails_a_task_without_outputs(tmp_path: Path) -> None:
-    """Though another rank of it ended well, and an engine may lose the status of the launch."""
+    """The task fails though another rank of it ended well, and an engine may lose the status of the
+    launch."""
     ranks = tmp_path / "ranks.py"
     ranks.write_text(
         "import os, subprocess, sys\n"
@@ -318,7 +320,7 @@ def test_tasks_that_are_made_again_do_not_run_again(tmp_path: Path) -> None:
 
 
 def test_a_cut_claim_of_a_task_with_a_long_name(tmp_path: Path) -> None:
-    """Its name is in the claim alone, which a power failure cut."""
+    """The name of the task is in the claim alone, which a power failure cut."""
     task = "command = 'echo x > {output}'\noutputs = ['t']\nestimate = 1\n"
     path = write(tmp_path, f"[[task]]\nname = '{'t' * 200}'\n{task}")
     head = path.read_text()
@@ -330,7 +332,7 @@ def test_a_cut_claim_of_a_task_with_a_long_name(tmp_path: Path) -> None:
 
 
 def test_what_others_have_taken_over_is_ended_here(tmp_path: Path) -> None:
-    """A manager that was held up for longer than its lease, and is at work again."""
+    """A manager was held up for longer than its lease, and is at work again."""
     path = write(
         tmp_path,
         "[[task]]\nname = 't'\noutputs = ['t']\nestimate = 1\n"

@@ -39,7 +39,8 @@ def record(
 
 @pytest.fixture
 def campaign(tmp_path) -> Campaign:
-    """Two GPUs from 0.5 to 12. a: 1 to 5; b: fails 1 to 3, again 3 to 7; c after a and b: 8 to 10."""
+    """Return a campaign on two GPUs from 0.5 to 12. Task a takes 1 to 5; b fails 1 to 3 and runs again 3 to
+    7; c runs after a and b from 8 to 10."""
     records = Records(tmp_path / "state/records/m.sqlite")
     records.insert("manager", id="m", host="h", started=1000.0, ended=1012.0, code_version="1")
     records.insert("node", name="n1", lump=0, block=0, cpus=4, gpus=2, joined=1000.5)
@@ -60,9 +61,9 @@ def test_idle_by_cause(campaign):
     assert causes == pytest.approx(
         {
             "work": 4 + 4 + 2,
-            "start-up": 0.5 * 2,  # from the node's start on; nothing is there before
-            "dependencies": 2 + 2,  # GPU 0 from 5 to 7, GPU 1 from 8 to 10
-            "ready but not started": 2,  # both from 7, when c is ready, to 8
+            "start-up": 0.5 * 2,  # it counts from the node's start; nothing is there before
+            "dependencies": 2 + 2,  # this is GPU 0 from 5 to 7, GPU 1 from 8 to 10
+            "ready but not started": 2,  # both wait from 7, when c is ready, to 8
             "failed attempts": 2,
             "nodes lost": 0,
             "no work left": 4,
@@ -72,7 +73,7 @@ def test_idle_by_cause(campaign):
 
 
 def test_idle_cores_by_cause(campaign):
-    """Four cores, of which an attempt has one: what counts without GPUs."""
+    """Four cores are there, of which an attempt has one: this counts without GPUs."""
     causes = idle_by_cause(read_history(Path(campaign.state)), campaign.tasks, of="cpus")
     assert causes == pytest.approx(
         {
@@ -115,7 +116,7 @@ def test_figures_and_page(campaign, tmp_path):
 
 
 def test_managers_are_merged(campaign):
-    """A later manager on the same node; the time in between is nobody's."""
+    """A later manager works on the same node; the time in between is nobody's."""
     records = Records(Path(campaign.state) / "records/later.sqlite")
     records.insert("manager", id="later", host="h", started=1100.0, ended=1104.0, code_version="1")
     records.insert("node", name="n1", lump=0, block=0, cpus=4, gpus=2, joined=1100.0)
@@ -130,7 +131,7 @@ def test_managers_are_merged(campaign):
 
 
 def test_what_a_killed_manager_was_running_is_lost_work(campaign, tmp_path):
-    """From its start to the manager's last record; while the manager lives, it is running."""
+    """Work is lost from its start to the manager's last record; while the manager lives, it is running."""
     claims = Claims(Path(campaign.state))
     claims.beat()
     records = Records(Path(campaign.state) / f"records/{claims.id}.sqlite")
@@ -144,8 +145,8 @@ def test_what_a_killed_manager_was_running_is_lost_work(campaign, tmp_path):
     records.close()
     campaign.tasks["d"] = gpu_task("d")
     before = gpu_idle_by_cause_of(campaign)
-    assert before["failed attempts"] == pytest.approx(2)  # b's
-    claims.beat(ended=True)  # as a reader sees it when the process is gone
+    assert before["failed attempts"] == pytest.approx(2)  # these are b's
+    claims.beat(ended=True)  # a reader sees this when the process is gone
     after = gpu_idle_by_cause_of(campaign)
     assert after["failed attempts"] == pytest.approx(2 + 1)
     figures = write_report(campaign, tmp_path / "report.html")
@@ -190,11 +191,11 @@ def test_lost_node(campaign):
 
 
 def test_tasks_that_are_groups_of_their_own_share_a_line(campaign):
-    """a, b and c are done once each: one line that ends at 3, not three that end at 1."""
+    """Tasks a, b and c are done once each: one line ends at 3, instead of three that end at 1."""
     drawing = throughput(read_history(Path(campaign.state)))
     assert re.findall("<title>([^<]*)</title>", drawing) == ["tasks of no group"]
     heights = [float(y) for y in re.findall(r",([\d.]+)", drawing[drawing.index("points=") :])]
-    assert heights.count(min(heights)) == 2  # at the third end, and to the right edge
+    assert heights.count(min(heights)) == 2  # these are the third end and the right edge
     assert len(set(heights)) >= 4
 
 

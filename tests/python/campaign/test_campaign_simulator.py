@@ -51,7 +51,7 @@ def test_a_campaign_without_gpu_tasks_on_a_machine_with_gpus() -> None:
 @pytest.mark.parametrize("keys", ["", "gpus_per_rank = 1", "estimate = 0"])
 @pytest.mark.parametrize("name", ["virtual", "laptop", "node_6gpu"])
 def test_all_figures_are_finite_numbers(name: str, keys: str) -> None:
-    """One task, no tasks on GPUs, no GPUs, no time at all."""
+    """The inputs are one task, no tasks on GPUs, no GPUs, and no time at all."""
     machine = load_machine(name)
     if "gpus" in keys and not machine.nodes[0].gpus:
         pytest.skip("a task on GPUs is refused there")
@@ -105,7 +105,8 @@ def test_the_same_seed_gives_the_same_course() -> None:
 
 
 def test_4000_nodes_are_busy_within_five_minutes() -> None:
-    """The first two hours of examples/campaign_day.toml: bad nodes and late lumps included."""
+    """The test simulates the first two hours of examples/campaign_day.toml, bad nodes and late lumps
+    included."""
     machine = replace(load_machine("node_4gpu"), allocation_seconds=7200.0)
     text = (EXAMPLES / "campaign_day.toml").read_text().replace("1..14300", "1..900")
     tasks = parse_campaign(text, Path("/tmp")).tasks
@@ -120,7 +121,7 @@ def test_4000_nodes_are_busy_within_five_minutes() -> None:
 
 @pytest.mark.slow
 def test_the_graph_of_194_tasks_on_processes(tmp_path: Path) -> None:
-    """Real processes that sleep: idle time includes what the manager costs."""
+    """The tasks are real processes that sleep: idle time includes what the manager costs."""
     text = (EXAMPLES / "campaign_194.toml").read_text()
     campaign = parse_campaign(text, tmp_path)
     result = Manager(campaign, load_machine("virtual")).run()

@@ -34,7 +34,7 @@ NODES = (
 
 @pytest.fixture
 def says(monkeypatch):
-    """Answers of Slurm's commands, by their names; an exception is raised."""
+    """Give answers of Slurm's commands by their names; raise an answer that is an exception."""
     answers: dict[str, str | Exception] = {}
 
     def ask(*command: str, timeout: float = 60) -> str:
@@ -97,7 +97,7 @@ def test_steps_are_stopped_before_they_are_signalled(monkeypatch, hard: bool, si
 
 
 def test_an_orphan_gets_sigterm_once_and_sigkill_until_it_is_gone(monkeypatch) -> None:
-    """It is asked every 20 ms: a program that saves its work is not to be stopped each time."""
+    """The manager asks every 20 ms: a program that saves its work is not to be stopped each time."""
     asked: list[str] = []
     is_away = True
 
@@ -152,11 +152,11 @@ def test_connections_of_agents_end_when_nothing_answers() -> None:
         each.close()
 
 
-# -------------------------------------------------------------------- allocations
+# The tests from here on are about allocations.
 
 
 def run_script(folder: Path, monkeypatch, *, left: int, refusals: int, tasks: str) -> list[str]:
-    """Run the batch script where sbatch refuses so often; what was asked of sbatch and scancel."""
+    """Run the batch script where sbatch refuses so often; return what was asked of sbatch and scancel."""
     programs = folder / "bin"
     programs.mkdir()
     asked = folder / "asked"
@@ -207,7 +207,7 @@ def test_allocations_are_renewed_though_sbatch_failed_at_first(
 
 
 def test_the_managers_status_survives_sigterm(tmp_path: Path, monkeypatch) -> None:
-    """At the beginning of the drain: the manager goes on and ends by itself."""
+    """SIGTERM comes at the beginning of the drain: the manager goes on and ends by itself."""
     (tmp_path / "python").write_text(
         f"#!/bin/sh\ntrap 'touch {tmp_path}/told' TERM\ntouch {tmp_path}/begun\n"
         f"until [ -e {tmp_path}/told ]; do sleep 0.02; done\nsleep 0.3\nexit 3\n"
@@ -224,11 +224,11 @@ def test_the_managers_status_survives_sigterm(tmp_path: Path, monkeypatch) -> No
     assert job.wait(20) == 3
 
 
-# -------------------------------------------------------------------- left-overs
+# The tests from here on are about what a dead manager left.
 
 
 class Forgetful(ProcessLauncher):
-    """Cannot end what a dead manager left, and gives no answer at times."""
+    """This launcher cannot end what a dead manager left, and gives no answer at times."""
 
     asked = 0
 

@@ -38,7 +38,7 @@ outputs = ["out"]
 
 @pytest.fixture
 def recorder(tmp_path, monkeypatch) -> Path:
-    """jsrun and aprun that write their words down and run the command once."""
+    """Write jsrun and aprun that write their words down and run the command once."""
     for name, options in (("jsrun", 10), ("aprun", 8)):
         path = tmp_path / "bin" / name
         path.parent.mkdir(exist_ok=True)

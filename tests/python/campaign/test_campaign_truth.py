@@ -37,7 +37,7 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_an_output_is_one_word_for_the_shell(tmp_path: Path, line: str) -> None:
-    """Whatever is in its name, in quotes or not, and in what quotes."""
+    """This holds for whatever is in its name, in quotes or not, and in what quotes."""
     for name in ODD if "`" not in line else set(ODD) - {"back`tick"}:  # these do not nest
         filled = fill_at_launch(line, {}, [name], "here", for_shell=True)
         subprocess.run(["/bin/sh", "-c", filled], cwd=tmp_path, check=True, capture_output=True)
@@ -71,7 +71,8 @@ outputs = ["it's $HOME"]
 
 @pytest.mark.parametrize("limit", ["timeout = 1", "silence = 1", "estimate = 1"])
 def test_whole_outputs_of_an_attempt_that_was_ended_count(tmp_path: Path, limit: str) -> None:
-    """A program that hangs at its end has done its work; one whose file proves nothing may not have."""
+    """A program that hangs at its end has done its work; one whose file proves nothing may not have done
+    it."""
     tasks = "".join(
         f"[[task]]\nname = '{name}'\ncommand = 'echo END > {{output}}; sleep 60'\n{limit}\n"
         f"outputs = [{{ path = '{name}', {proof} }}]\n"
@@ -134,7 +135,7 @@ alternatives = [{ environment = { OUT = "{output}" } }]
 
 
 def test_few_predicates_are_asked_at_once(tmp_path: Path) -> None:
-    """With thousands of tasks that have one."""
+    """The limit holds with thousands of tasks that have one."""
     tasks = (
         "[[task]]\nname = 'a-{i}'\nover = { i = '1..60' }\ncommand = 'true'\n"
         "predicate = 'touch asked.$$; sleep 0.05; ls asked.* | wc -l >> seen; rm asked.$$'\n"

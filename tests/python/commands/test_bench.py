@@ -20,12 +20,12 @@ MOST_THREADS = 8 * (os.cpu_count() or 1)
 pytestmark = pytest.mark.skipif(not programs(), reason="this build has no benchmark programs")
 
 SMALL = ("--lattice", "4.4.4.8", "--seconds", "0.001", "--rounds", "1")
-#: What issue and documentation promise of each result.
+#: The issue and the documentation promise these parts of each result.
 COMMON = (
     "kernel backend precision link_reals lattice rhs threads ranks gflops must_move_gbytes_per_second "
     "read_bandwidth_gbytes_per_second peak_gflops fraction_of_bandwidth fraction_of_peak flops bytes"
 ).split()
-#: What an application of an operator, or a solve, has besides.
+#: An application of an operator, or a solve, has these parts besides.
 COSTS = {"messages", "message_bytes", "sums", "launches"}
 KERNELS = {
     "wilson": {"wilson_hop"},
@@ -59,7 +59,7 @@ def test_every_kernel_is_checked(tmp_path: Path, what: str, ranks: int) -> None:
         assert all(math.isfinite(v) for v in result.values() if isinstance(v, float))
         if what != "gauge":
             assert set(result) >= COSTS
-            of_two_hops = 2  # all that a hop sends to one rank is one message
+            of_two_hops = 2  # one message holds all that goes to one rank
             assert result["messages"] == (of_two_hops if ranks == 2 else 0)
             assert (result["message_bytes"] > 0) == (ranks == 2)
             assert result["launches"] >= 2
@@ -118,7 +118,8 @@ MULTIGRID = (
 
 
 def check_masses(M: tr.WilsonClover, found: dict[str, float]) -> None:
-    """The lowest eigenvalue is that of scipy, and masses are those of the columns of other solvers."""
+    """Check that the lowest eigenvalue is that of scipy, and that masses are those of the columns of other
+    solvers."""
     gamma5 = np.array([1, 1, -1, -1])[:, None]
     shape = (8, 4, 4, 4, 4, 3)
 
@@ -302,7 +303,7 @@ def test_wrong_options_are_told_once(tmp_path: Path) -> None:
 
 
 def test_combinations_that_there_are_not(tmp_path: Path) -> None:
-    """Left out with a line, beside what there is."""
+    """A combination that there is not is left out with a line, beside what there is."""
     options = ("--precision", "float,fp16", "--link-reals", "8", "--json")
     found = run("bench", "wilson", *SMALL, *options, cwd=tmp_path)
     assert [r["precision"] for r in json.loads(found.stdout)["results"]] == ["float"]

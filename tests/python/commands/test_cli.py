@@ -1,4 +1,4 @@
-"""The commands that take no run file, and what all commands share."""
+"""These tests cover the commands that take no run file, and what all commands share."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def folder(tmp_path_factory) -> Path:
     ("options", "both"), [([], False), (["--json"], False), ([], True), (["--json"], True)]
 )
 def test_a_full_disk_behind_the_output(folder: Path, options: list[str], both: bool) -> None:
-    """/dev/full takes nothing: one sentence and status 1, and no traceback of what cannot be told."""
+    """The file /dev/full takes nothing: there is one sentence and status 1, and no traceback of what cannot
+    be told."""
     with open("/dev/full", "w") as full:
         found = subprocess.run(
             command("info", "conf.ildg", *options),
@@ -171,7 +172,8 @@ def test_convert_there_and_back(folder: Path, format: str) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_file_without_checksums_is_said_once(folder: Path, ranks: int) -> None:
-    """By info and convert, and by generate, which starts there; not by Python's warnings besides."""
+    """The commands info and convert say it, and generate, which starts there; Python's warnings do not say it
+    besides."""
     run("convert", "conf.ildg", "unchecked", "--format", "openqcd", cwd=folder)
     extents = list(tr.read_gauge_field(folder / "conf.ildg").geometry.extents)
     (folder / "start.toml").write_text(
@@ -331,7 +333,7 @@ def test_acceptance_belongs_to_tune(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("module", ["typing", "typer"])  # the first one of all, and one of many
 def test_an_interrupt_of_the_first_imports(tmp_path: Path, module: str) -> None:
-    """They take a fifth of a second, in which Ctrl-C showed where Python was."""
+    """The first imports take a fifth of a second, in which Ctrl-C showed where Python was."""
     (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt")
     for start in (["-m", "trellis"], ["-c", "from trellis.__main__ import main; main()"]):
         found = subprocess.run(
@@ -351,7 +353,7 @@ def test_help_names_tables(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
-    """`trellis schema hmc | head -c 1`: more text than a pipe holds."""
+    """`trellis schema hmc | head -c 1` leaves more text than a pipe holds."""
     process = subprocess.Popen(
         command("schema", "hmc"),
         cwd=tmp_path,
@@ -433,7 +435,7 @@ def test_doctor_tells_what_a_gpu_leaves_to_the_host(tmp_path: Path) -> None:
 
 
 def test_doctor_tells_the_surface_between_nodes(tmp_path: Path) -> None:
-    """Twelve ranks on three nodes: with time fastest these are no boxes (ground/test_rank_map.py)."""
+    """Twelve ranks lie on three nodes: with time fastest these are no boxes (ground/test_rank_map.py)."""
     words = ("doctor", "--json", "--quick", "--lattice", "8.8.16.24")
     pretended = {"TRELLIS_NODES": "3", "TRELLIS_RANK_ORDER": "time_fastest", "TRELLIS_MESSAGE_DELAY": "10"}
     found = json.loads(run(*words, cwd=tmp_path, ranks=12, **pretended).stdout)
@@ -443,7 +445,7 @@ def test_doctor_tells_the_surface_between_nodes(tmp_path: Path) -> None:
     assert parallel["rank_order"] == "time_fastest"
     assert parallel["pretended_nodes"] == "3"
     assert parallel["message_delay_us"] == "10"
-    # local lattices of 8.8.8.4: a box has four faces in t, and in the order of time a node has such in z
+    # Local lattices are 8.8.8.4: a box has four faces in t, and in the order of time a node has such in z.
     assert placement["box"] == {"sites": 4 * 512, "is_box": True}
     assert not placement["time_fastest"]["is_box"]
     assert placement["now"] == placement["time_fastest"]["sites"] > 4 * 512
@@ -553,7 +555,7 @@ def test_analyze_runs_on_one_rank(tmp_path: Path, launcher: tuple[str, str]) -> 
 
 
 def test_analyze_under_mpirun(tmp_path: Path) -> None:
-    """One summary, and the status where nothing is fitted."""
+    """There is one summary, and the status where nothing is fitted is kept."""
     from trellis.analysis.synthetic import write_synthetic_measurements
 
     write_synthetic_measurements(tmp_path / "data.h5", configurations=range(20))
@@ -582,7 +584,7 @@ main()
 
 
 def test_analyze_on_a_full_disk(tmp_path: Path) -> None:
-    """The file that could not be written is named; so is standard output."""
+    """The file that could not be written is named, and so is standard output."""
     from trellis.analysis.synthetic import write_synthetic_measurements
 
     write_synthetic_measurements(tmp_path / "data.h5", configurations=range(20))

@@ -25,7 +25,8 @@ MEASURE = measurement(correlators={"mesons": ["pion"], "baryons": []}, output={"
 
 
 def left_alone(*words: object, cwd: Path, after: str) -> str:
-    """The errors of a command whose output is read up to a line with this text; it ends with status 1."""
+    """Return the errors of a command whose output is read up to a line with this text; it ends with status
+    1."""
     process = subprocess.Popen(
         command(*words),
         cwd=cwd,
@@ -125,7 +126,7 @@ def test_a_hang_up_ends_a_campaign_in_good_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_ignored", [False, True])
 def test_a_hang_up_that_is_ignored_stays_so(is_ignored: bool) -> None:
-    """nohup has it ignored."""
+    """The program nohup makes it ignored."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN if is_ignored else signal.SIG_DFL)
     try:
         with StopRequest() as stop:

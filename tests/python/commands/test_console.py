@@ -41,7 +41,7 @@ class Clock:
 
 
 def terminal(clock: Clock, width: int = 80) -> tuple[Output, io.StringIO]:
-    """Output to a terminal whose time is the clock's."""
+    """Return output to a terminal whose time is the clock's."""
     output, screen = Output(), io.StringIO()
     output.console = Console(file=screen, force_terminal=True, width=width, get_time=clock)
     return output, screen
@@ -71,7 +71,8 @@ def test_steps_without_a_terminal_are_lines_alone(capsys: pytest.CaptureFixture)
 
 @pytest.mark.parametrize("seconds", [1.0, 100.0])
 def test_the_bar_knows_the_time_left(seconds: float) -> None:
-    """Also of trajectories longer than rich remembers, half a minute; those of earlier runs do not count."""
+    """It also knows that of trajectories longer than rich remembers, half a minute; those of earlier runs do
+    not count."""
     clock = Clock()
     output, screen = terminal(clock)
     with output.progress("trajectories", 40, 10) as show:
@@ -114,7 +115,8 @@ def test_the_bar_is_one_line_of_a_usual_terminal() -> None:
 def test_the_terminal_of_a_launcher(
     monkeypatch: pytest.MonkeyPatch, launched: bool, target: str | None, expected: bool
 ) -> None:
-    """mpirun gives its ranks a terminal also where its own output is a file; None: that cannot be seen."""
+    """The launcher mpirun gives its ranks a terminal also where its own output is a file; None says that this
+    cannot be seen."""
 
     def readlink(path: str) -> str:
         assert path == f"/proc/{os.getppid()}/fd/1"
@@ -183,7 +185,7 @@ def test_sizes_that_no_terminal_has_are_forgotten(
 
 @pytest.mark.parametrize("size", ["0", "wide", "-1"])
 def test_commands_speak_where_the_terminal_has_no_size(tmp_path: Path, size: str) -> None:
-    """Lines, tables, errors and help."""
+    """Lines, tables, errors and help are printed."""
     sizes = dict.fromkeys(("COLUMNS", "LINES", "TERMINAL_WIDTH"), size)
     tr.weak_field((2, 2, 2, 2), seed=1).write(tmp_path / "field")
     assert "plaquette" in trellis("info", "field", cwd=tmp_path, **sizes).stdout
@@ -200,7 +202,8 @@ def test_bytes_are_shown_in_their_unit() -> None:
 def test_a_share_above_the_roof_is_explained(
     monkeypatch: pytest.MonkeyPatch, flops: float, is_above: bool
 ) -> None:
-    """2 GB/s of memory and 10 GF/s of peak; a part with a byte for each flop, in two trajectories."""
+    """The machine has 2 GB/s of memory and 10 GF/s of peak; a part has a byte for each flop, in two
+    trajectories."""
     monkeypatch.setattr(hmc_report, "roof_gflops", lambda f, b, fields, precision: min(10.0, 2.0 * f / b))
     half = Part.of({"seconds": 0.5, "flops": flops / 2, "bytes": flops / 2}, 1 << 20, "double")
     idle = Part.of({"seconds": 0.0, "flops": 0.0, "bytes": 0.0}, 1 << 20, "double")

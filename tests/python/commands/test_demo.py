@@ -1,4 +1,4 @@
-"""trellis demo --small, and every number of its results.json from its HDF5 files.
+"""These tests run trellis demo --small, and compute every number of its results.json from its HDF5 files.
 
 With TRELLIS_DEMO naming the folder of a finished demo, the numbers of that one are recomputed too.
 """
@@ -22,10 +22,10 @@ from trellis.analysis import AnalysisOptions, analyze
 from trellis.commands.demo import _activation
 from trellis.run_files import GenerateRun, MeasureRun, parse_run_file
 
-#: Two of gauge fields, 4 parts of 3 configurations, 6 of one, two analyses.
+#: There are two tasks of gauge fields, 4 parts of 3 configurations, 6 of one, and two analyses.
 TASKS = 2 + 4 + 6 + 2
 
-#: The numbers at the top of results.json.
+#: These are the numbers at the top of results.json.
 HEADLINE = {
     f"{name}{error}"
     for name in ("g_a_over_g_v", "z_v", "tau_n", "m_pi", "m_nucleon", "m_res")
@@ -60,7 +60,7 @@ def demo(tmp_path_factory) -> Path:
 
 
 def test_what_next_begins_with_what_the_prompt_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """./bootstrap demo runs .venv/bin/python in a shell that has no trellis."""
+    """The program ./bootstrap demo runs .venv/bin/python in a shell that has no trellis."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr("sys.executable", str(tmp_path / ".venv/bin/python"))
     monkeypatch.chdir(tmp_path)
@@ -105,7 +105,7 @@ def test_the_masses_come_before_the_charge(demo: Path) -> None:
 
 
 def test_status_and_report_of_its_campaign(demo: Path) -> None:
-    """From its folder, and from where it was started."""
+    """The commands work from its folder, and from where it was started."""
     for folder, name in ((demo, "campaign.toml"), (demo.parent, "demo/campaign.toml")):
         found = json.loads(run("campaign", "status", name, "--json", cwd=folder).stdout)
         assert found["tasks"] == {"done": TASKS}
@@ -124,14 +124,15 @@ def test_again_takes_no_new_work(demo: Path) -> None:
 
 
 def test_killed_it_goes_on_where_it_was(demo: Path, tmp_path: Path) -> None:
-    """A configuration without a result is measured again, and nothing else; new options, a new analysis."""
+    """A configuration without a result is measured again, and nothing else; new options give a new
+    analysis."""
     shutil.copytree(demo, tmp_path / "demo")
     correlators = tmp_path / "demo/correlators"
     (correlators / "correlators.000140.h5").unlink()
     kept = (correlators / "correlators.000030.h5").stat().st_mtime_ns
     claims = tmp_path / "demo/demo.state/claims"
     for path in claims.rglob("hadrons-correlators-120-140.*.done"):
-        path.unlink()  # as if its manager had been killed meanwhile
+        path.unlink()  # this is as if its manager had been killed meanwhile
     found = json.loads(run("demo", "--json", cwd=tmp_path).stdout)
     assert found["attempts"] == 1
     assert Path(found["first_report"]).samefile(tmp_path / "demo/hadrons/report.html")
@@ -162,7 +163,7 @@ def load_results(folder: Path) -> dict:
 
 
 def correlators(folder: Path, name: str = "correlators") -> tuple[list[int], dict[str, np.ndarray]]:
-    """Numbers of the configurations, and name -> [configuration, time] at zero momentum."""
+    """Return the numbers of the configurations, and name -> [configuration, time] at zero momentum."""
     numbers, values = [], {}
     for path in sorted((folder / name).glob("*.h5")):
         with h5py.File(path) as file:
@@ -285,13 +286,14 @@ def mean_and_error(value: np.ndarray, influence: np.ndarray) -> tuple[np.ndarray
 
 
 def ratio_of(numerator: np.ndarray, denominator: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ratio of the means, and the influence of each configuration."""
+    """Return the ratio of the means, and the influence of each configuration."""
     value = numerator.mean(axis=0) / denominator.mean(axis=0)
     return value, (numerator - denominator * value) / denominator.mean(axis=0)
 
 
 def assert_series(series: dict, value: np.ndarray, error: np.ndarray, *, tau_int: bool = False) -> None:
-    """`tau_int`: each error has the 2 tau_int of its own quantity where that counts."""
+    """Check a series with its errors; with `tau_int` each error has the 2 tau_int of its own quantity where
+    that counts."""
     np.testing.assert_allclose(series["value"], value, rtol=1e-9, atol=1e-12)
     factors = np.array(series["error"]) / error
     assert np.all(factors > 1 - 1e-9)
@@ -303,7 +305,7 @@ def numerators(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def test_effective_charges_and_residual_mass(finished: Path) -> None:
-    """g_eff of both methods and m_res, straight from the correlators."""
+    """The values g_eff of both methods and m_res come straight from the correlators."""
     results = load_results(finished)
     record = results["companion"]["nucleon_charges"]
     _, values = correlators(finished, "charges")
@@ -351,7 +353,8 @@ def test_sum_over_the_current_s_time(finished: Path) -> None:
 
 
 def test_headline(finished: Path) -> None:
-    """The numbers at the top from the windows of the fits, one-state windows refitted here from the files."""
+    """The numbers at the top come from the windows of the fits; one-state windows are fitted here again from
+    the files."""
     results = load_results(finished)
     assert set(results) >= HEADLINE
     part = results["companion"]

@@ -1,4 +1,4 @@
-"""trellis docs finds the site of its clone, or says what to do."""
+"""The command trellis docs finds the site of its clone, or says what to do."""
 
 from __future__ import annotations
 

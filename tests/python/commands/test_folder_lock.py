@@ -1,4 +1,4 @@
-"""Two runs in one folder: the second is refused, whatever became of earlier ones."""
+"""Of two runs in one folder the second is refused, whatever became of earlier ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ with FolderLock(Path(sys.argv[1]), "measure" if numbers else "generate", print, 
 
 
 class Holder:
-    """A process that holds a lock until it is told to end."""
+    """This process holds a lock until it is told to end."""
 
     def __init__(self, folder: Path, *numbers: int) -> None:
         self.process = subprocess.Popen(
@@ -59,7 +59,7 @@ class Holder:
 
 
 def take(folder: Path, *numbers: int) -> list[str]:
-    """Warnings of a lock that is to be had."""
+    """Take a lock that is to be had, and return its warnings."""
     said: list[str] = []
     with FolderLock(folder, "measure" if numbers else "generate", said.append, numbers or None):
         pass
@@ -106,7 +106,7 @@ def test_runs_of_other_configurations_share_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_text_that_says_nothing(tmp_path: Path) -> None:
-    """It is for messages: what somebody wrote there holds no lock, and does no harm."""
+    """The text is for messages: what somebody wrote there holds no lock, and does no harm."""
     (tmp_path / "generate.lock").write_text('no JSON\n[1]\n{"pid": 1}\n')
     holder = Holder(tmp_path)
     os.truncate(tmp_path / "generate.lock", 0)
@@ -137,7 +137,7 @@ def test_a_halted_run_that_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_generate_twice(tmp_path: Path, ranks: int) -> None:
-    """The second is refused and changes nothing; a kill leaves nothing that refuses the next one."""
+    """The second run is refused and changes nothing; a kill leaves nothing that refuses the next one."""
     folder = write_run_file(tmp_path, generate(1000000))
     first = subprocess.Popen(
         command("generate", "run.toml"), cwd=folder, env=environment(), stdout=subprocess.DEVNULL

@@ -23,7 +23,8 @@ from trellis.run_files.writing import to_toml
 
 WRITTEN = Path(__file__).resolve().parents[2] / "data" / "written_by_70dd047"
 EXPECTED: dict[str, dict[str, str]] = json.loads((WRITTEN / "expected.json").read_text())
-#: Noise traces of staggered and HISQ flavours: their solves have taken more iterations since 70dd047.
+#: These are noise traces of staggered and HISQ flavours: their solves have taken more iterations since
+#: 70dd047.
 TRACES: dict[str, dict[str, list]] = json.loads((WRITTEN / "traces.json").read_text())
 
 
@@ -54,7 +55,8 @@ def digests(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy whose run files are in present words; the records in states and results are as they were."""
+    """Make a copy whose run files are in present words; the records in states and results are as they
+    were."""
     found = shutil.copytree(WRITTEN, tmp_path_factory.mktemp("earlier") / "runs")
     for path in found.glob("*.toml"):
         path.write_text(to_toml(translate(tomllib.loads(path.read_text())).content))

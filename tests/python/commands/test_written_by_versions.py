@@ -32,7 +32,7 @@ def test_fields_are_read(version: str) -> None:
 
 @pytest.mark.parametrize("version", RELEASED)
 def test_a_run_goes_on_with_the_same_bits(version: str, tmp_path: Path) -> None:
-    """4 of 8 sweeps are there, and the correlators of the configuration that was made then."""
+    """The folder has 4 of 8 sweeps, and the correlators of the configuration that was made then."""
     folder = shutil.copytree(DATA / f"written_by_{version}", tmp_path / "runs")
     done = json.loads(run("generate", "whole.toml", "--resume", "--json", cwd=folder).stdout)
     assert (done["resumed_from"], done["sweeps"]) == (4, 8)
