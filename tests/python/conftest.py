@@ -13,7 +13,7 @@ import pytest
 
 
 def _give_this_process_its_share_of_the_cores() -> None:
-    """NumPy and the compiled part read these when they are imported, which is later.
+    """NumPy and the compiled part read these numbers when they are imported, which is later.
 
     Threads that wait for each other, on cores where other processes of pytest work, make small problems
     slower: fits of 30 numbers five times with two threads of OpenBLAS, solves on 4x2x2x6 twice.
@@ -29,7 +29,8 @@ _give_this_process_its_share_of_the_cores()
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Tests of a file stay together, for they share fixtures, and all of Slurm's, which share a cluster."""
+    """Tests of a file stay together, for they share fixtures, and so do all of Slurm's, which share a
+    cluster."""
     from xdist.scheduler.loadscope import LoadScopeScheduling
 
     class Files(LoadScopeScheduling):
@@ -41,13 +42,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 @pytest.fixture
 def without_one_more_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fits of charges leave out the one with another state: half the time; no charge depends on it."""
+    """Fits of charges leave out the one with another state, which takes half the time; no charge depends on
+    it."""
     monkeypatch.setattr("trellis.analysis.charges.charges._one_more_state", lambda *_: {})
 
 
 @pytest.fixture(scope="session", autouse=True)
 def open_mpi_folder() -> Iterator[Path]:
-    """A folder of this process of pytest, in which all Open MPI jobs that its tests start keep their files.
+    """Make a folder of this process of pytest, in which all Open MPI jobs that its tests start keep their
+    files.
 
     By default all jobs of a user share /tmp/ompi.<host>.<uid>, and the one that ends last removes it, also
     while another is about to make a folder inside. A file in it that is called like the output of a rank is

@@ -1,4 +1,4 @@
-"""Stops a process just before, in the midst of, or just after its N-th durable operation.
+"""This module stops a process just before, in the midst of, or just after its N-th durable operation.
 
 What a process does to files and other processes is counted where Python does it: opening for writing, each
 write, renames, links, removals, folders, SQLite's statements that change something, starts of programs. A
@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: In the midst of writes alone, which are what is counted then: half of the bytes have been written.
+#: The side "midst" is in writes alone, which are what is counted then: half of the bytes have been written.
 SIDES = ("before", "midst", "after")
 _CHANGES = ("CREATE", "INSERT", "UPDATE", "COMMIT", "PRAGMA JOURNAL_MODE")
 
 
 @dataclass
 class Stop:
-    """The operation at which a process stops, and the signal that stops it.
+    """This class holds the operation at which a process stops, and the signal that stops it.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Stop:
 
 
 class Counter:
-    """Counts, and stops the process."""
+    """This class counts operations, and stops the process."""
 
     def __init__(self, stop: Stop) -> None:
         self.stop, self.count = stop, 0
@@ -89,7 +89,7 @@ class Counter:
         partial = self.stop.note.with_name("note.partial")
         with _real_open(partial, "w") as file:
             file.write(f"{self.stop.side} {self.count}: {what} {path}")
-        os.rename(partial, self.stop.note)  # not counted: this is inside an operation
+        os.rename(partial, self.stop.note)  # this is inside an operation, and not counted
         os.kill(os.getpid(), self.stop.how)
 
 

@@ -26,7 +26,7 @@ def dense_wilson(
     boundary: Sequence[complex] = (1, 1, 1, -1),
     spatial: float = 1.0,
 ) -> NDArray[np.complex128]:
-    """D_W as a matrix, index (t, z, y, x, spin, colour); `spatial` is nu / xi0."""
+    """Return D_W as a matrix, index (t, z, y, x, spin, colour); `spatial` is nu / xi0."""
     extents = U.shape[:4]
     volume = int(np.prod(extents))
     D = np.zeros((volume, 12, volume, 12), dtype=np.complex128)
@@ -51,7 +51,7 @@ def dense_wilson(
 def dense_domain_wall(
     D: NDArray[np.complex128], mass: float, b5: Sequence[float], c5: Sequence[float]
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-    """D5 and D_- of the kernel D = D_W(-M5), index (slice, site, spin, colour), shape [Ls n, Ls n]."""
+    """Return D5 and D_- of the kernel D = D_W(-M5), index (slice, site, spin, colour), shape [Ls n, Ls n]."""
     Ls, n = len(b5), len(D)
     P_plus = np.tile(np.repeat([1.0, 1.0, 0.0, 0.0], 3), n // 12)
     L = np.zeros((Ls, n, Ls, n), dtype=np.complex128)
@@ -68,7 +68,7 @@ def dense_domain_wall(
 def dense_staggered(
     U: NDArray[np.complex128], mass: float, boundary: Sequence[complex] = (1, 1, 1, -1)
 ) -> NDArray[np.complex128]:
-    """M = m + D of staggered quarks as a matrix, index (t, z, y, x, colour)."""
+    """Return M = m + D of staggered quarks as a matrix, index (t, z, y, x, colour)."""
     extents = U.shape[:4]
     volume = int(np.prod(extents))
     M = np.zeros((volume, 3, volume, 3), dtype=np.complex128)

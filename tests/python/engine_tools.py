@@ -1,5 +1,5 @@
-"""Engines with two nodes of this host: programs that stand in for HyperQueue's `hq` and for `flux`, and a
-real Flux instance where it is installed."""
+"""This module has engines with two nodes of this host: programs that stand in for HyperQueue's `hq` and for
+`flux`, and a real Flux instance where it is installed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ join_timeout = 120
 check_seconds = 0.2
 OPTIONS
 """
-#: What a test says that needs the real one.
+#: A test that needs the real one says this.
 NO_FLUX = "no real Flux here: put `flux` (flux-core) on the path, or its path into TRELLIS_FLUX"
 _CONFIG = """
 [resource]
@@ -51,14 +51,16 @@ gpus = "0-1"
 
 
 def real_flux() -> str | None:
-    """The real `flux`: $TRELLIS_FLUX, or what is on the path; None: there is none."""
+    """Return the path of the real `flux`: $TRELLIS_FLUX, or what is on the path; None says that there is
+    none."""
     folders = [folder for folder in os.environ.get("PATH", "").split(":") if Path(folder) != ENGINES]
     return shutil.which(os.environ.get("TRELLIS_FLUX", "flux"), path=":".join(folders))
 
 
 @dataclass
 class Instance:
-    """Nodes with 4 cores and 2 GPUs each, none of which need to be there; what `flux` needs to find it."""
+    """The nodes have 4 cores and 2 GPUs each, none of which need to be there; `environment` is what `flux`
+    needs to find them."""
 
     program: str
     hosts: list[str]
@@ -86,7 +88,7 @@ class Instance:
 def flux_instance(
     folder: Path, hosts: list[str], *, is_real: bool, are_named: bool = True
 ) -> Iterator[Instance]:
-    """Start one, end it with all that runs in it. Without names, all brokers have this host's."""
+    """Start an instance, and end it with all that runs in it. Without names, all brokers have this host's."""
     folder.mkdir()
     if not is_real:
         names = ",".join(hosts if are_named else ["vm"] * len(hosts))
@@ -121,7 +123,7 @@ def flux_instance(
 
 @dataclass
 class Engine:
-    """Machine file of two nodes of this host, and how one of them dies."""
+    """This class holds the machine file of two nodes of this host, and says how one of them dies."""
 
     machine: str
     kill_node: Callable[[str], None]
@@ -129,7 +131,7 @@ class Engine:
 
 @contextmanager
 def engine_of(kind: str, folder: Path, monkeypatch) -> Iterator[Engine]:
-    """Engine "hyperqueue", "flux-stand-in" or "flux" (skips where there is none)."""
+    """Yield the engine "hyperqueue", "flux-stand-in" or "flux" (the test is skipped where there is none)."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PATH", f"{ENGINES}:{os.environ['PATH']}")
     if kind == "hyperqueue":
@@ -146,7 +148,7 @@ def flux_machine(instance: Instance) -> str:
 
 @contextmanager
 def flux_of(kind: str, folder: Path, monkeypatch, **options):
-    """Instance "flux", or "flux-stand-in"; the environment leads to it."""
+    """Yield the instance "flux", or "flux-stand-in"; the environment leads to it."""
     is_real = kind == "flux"
     if is_real and real_flux() is None:
         pytest.skip(NO_FLUX)
@@ -172,7 +174,7 @@ def _hyperqueue(folder: Path) -> Engine:
 
 
 def _ranks(folder: Path) -> Path:
-    """Starts as many copies as the slots say."""
+    """Write a program that starts as many copies as the slots say."""
     path = folder / "ranks.py"
     path.write_text(
         "import subprocess, sys\n"
@@ -184,7 +186,7 @@ def _ranks(folder: Path) -> Path:
 
 
 class Attempts:
-    """It has the attempts of a launcher, one after the other or beside each other."""
+    """This class holds the attempts of a launcher, one after the other or beside each other."""
 
     def __init__(self, engine: Engine, folder: Path) -> None:
         self.folder, self.count = folder, 0
@@ -209,13 +211,13 @@ class Attempts:
         return ended[0][1]
 
     def text(self, handle) -> list[str]:
-        """Lines of the log, but those of Flux on cores that are not there."""
+        """Return the lines of the log, but those of Flux on cores that are not there."""
         return [x for x in handle.launch.log.read_text().splitlines() if "cpu-affinity" not in x]
 
 
 def require_ends_of_a_lost_node(engine: Engine, one: Attempts) -> None:
-    """A job that runs on a node and one that waits for it, which would wait until it comes back: both are
-    reported as its loss."""
+    """One job runs on a node, and one waits for it and would wait until it comes back: both are reported as
+    its loss."""
     whole = (Place("n-2", 1, (0, 1, 2, 3)),)
     first = one.begin("sh", "-c", "touch begun; exec sleep 300", places=whole)
     wait_for((one.folder / "begun").exists)

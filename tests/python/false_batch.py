@@ -1,4 +1,4 @@
-"""Programs that stand in for the commands of PBS and LSF: a job is a process of this host on n1 and n2.
+"""These programs stand in for the commands of PBS and LSF: a job is a process of this host on n1 and n2.
 
 A job waits until the one that it follows has ended, and does not begin once it is cancelled. Each call is a
 line of the file `asked`.
@@ -42,7 +42,7 @@ cat > "script.$$"; script=script.$$
     'END { if (!n) { print "Job <" name "> is not found" > "/dev/stderr"; exit 255 } }\' jobs',
     "bkill": 'for id; do touch "cancelled.$id"; done',
 }
-#: mpirun that writes its words down and runs the command once.
+#: This mpirun writes its words down and runs the command once.
 _MPIRUN = """
 echo "$*" >> "$here/mpirun.words"
 cd "$where"; shift 6; exec "$@"
@@ -50,7 +50,7 @@ cd "$where"; shift 6; exec "$@"
 
 
 def install(folder: Path, monkeypatch) -> Path:
-    """Put them on the path; LSF lists a node once for each of its cores."""
+    """Put the programs on the path; LSF lists a node once for each of its cores."""
     here = folder / "batch"
     (here / "bin").mkdir(parents=True)
     (here / "jobs").touch()

@@ -1,4 +1,4 @@
-"""Programs that stand in for Slurm's commands, with the faults that a test asks for.
+"""These programs stand in for Slurm's commands, with the faults that a test asks for.
 
 A step is a process of this host, its identifier 17.PID. Each program counts its calls; a fault (a line of
 shell) is done in place of the call of its number, or before it where the line does not exit.
@@ -46,7 +46,8 @@ wait $last""",
 
 
 def install(folder: Path, monkeypatch, **faults: dict[int, str]) -> Path:
-    """Put them on the path, in an allocation of the nodes n1 and n2; a program's faults by its name."""
+    """Put the programs on the path, in an allocation of the nodes n1 and n2; `faults` has those of a program
+    by its name."""
     here = folder / "slurm"
     (here / "steps").mkdir(parents=True)
     (here / "bin").mkdir()

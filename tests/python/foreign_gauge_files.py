@@ -1,4 +1,5 @@
-"""Gauge files as other programs write them, by NumPy alone: nothing of Trellis's writers is used here."""
+"""This module makes gauge files as other programs write them, by NumPy alone: nothing of Trellis's writers is
+used here."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def random_links(lattice: Sequence[int], seed: int = 1) -> Links:
 
 
 def plaquettes(U: Links) -> tuple[float, float, float]:
-    """All, spatial, temporal: means of Re tr / 3."""
+    """Return the means of Re tr / 3 over all, spatial and temporal plaquettes."""
     found = {}
     for mu in range(4):
         for nu in range(mu + 1, 4):
@@ -65,7 +66,7 @@ def scidac_sums(data: bytes, sites: int) -> tuple[int, int]:
 
 
 def record(kind: str, data: bytes | str, flags: int = 0, pad: bytes = b"\0") -> bytes:
-    """A LIME record; its type in Latin-1, as old programs wrote names."""
+    """Return a LIME record; its type is in Latin-1, as old programs wrote names."""
     data = data.encode() if isinstance(data, str) else data
     head = struct.pack(">IHHQ", 0x456789AB, 1, flags, len(data)) + kind.encode("latin-1").ljust(128, b"\0")
     return head + data + pad * (-len(data) % 8)
@@ -104,7 +105,7 @@ def nersc(
     line_end: str = "\n",
     equals: str = " = ",
 ) -> bytes:
-    """A NERSC archive; `changes` of None leave a key out."""
+    """Return a NERSC archive; `changes` of None leave a key out."""
     data = raw(U, bits, order, rows)
     words = np.frombuffer(data, f"{order}u4").astype(np.uint64)
     keys: dict[str, object | None] = {
@@ -154,7 +155,7 @@ def bridge(U: Links, line_end: str = "\n") -> bytes:
 
 
 def ddalphaamg(U: Links, order: str = "<") -> bytes:
-    """DDalphaAMG's raw configuration: extents, sites and links in the order t, z, y, x (read_conf)."""
+    """Return DDalphaAMG's raw configuration: extents, sites and links in the order t, z, y, x (read_conf)."""
     head = struct.pack(f"{order}4id", *U.shape[:4], 3 * plaquettes(U)[0])
     return head + U[..., ::-1, :, :].astype(f"{order}c16").tobytes()
 

@@ -1,4 +1,4 @@
-"""Inputs of other programs, as small as they may be."""
+"""This module has inputs of other programs, as small as they may be."""
 
 from __future__ import annotations
 

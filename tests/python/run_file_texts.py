@@ -1,4 +1,4 @@
-"""Builders of run files: a test names what matters to it, and the rest is that of a small run."""
+"""This module builds run files: a test names what matters to it, and the rest is that of a small run."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ _MEASUREMENT: Tables = {
 
 
 def heat_bath(*layers: Tables, **tables: Any) -> str:
-    """A run file of a heat bath. Layers and tables change its tables key by key; None takes one away."""
+    """Return a run file of a heat bath. Layers and tables change its tables key by key; None takes one
+    away."""
     return to_toml(changed(_HEAT_BATH, *layers, tables))
 
 
 def trajectories(*layers: Tables, **tables: Any) -> str:
-    """A run file with [molecular_dynamics], changed in the same way."""
+    """Return a run file with [molecular_dynamics], changed in the same way."""
     return to_toml(changed(_TRAJECTORIES, *layers, tables))
 
 
 def measurement(*layers: Tables, **tables: Any) -> str:
-    """A run file of `trellis measure`, changed in the same way."""
+    """Return a run file of `trellis measure`, changed in the same way."""
     return to_toml(changed(_MEASUREMENT, *layers, tables))
 
 
@@ -54,7 +55,7 @@ def level(steps: int, *monomials: str, scheme: str = "omelyan2") -> dict[str, An
 
 
 def changed(tables: Tables, *layers: Tables) -> dict[str, Any]:
-    """Tables with the keys of each layer in turn; lists are replaced, and None takes a key away."""
+    """Return tables with the keys of each layer in turn; lists are replaced, and None takes a key away."""
     found = dict(tables)
     for layer in layers:
         for key, value in layer.items():
@@ -67,7 +68,8 @@ def changed(tables: Tables, *layers: Tables) -> dict[str, Any]:
     return found
 
 
-#: Tables of a run from cold links that fails: on rougher ones solves take more than 22 iterations.
+#: These are the tables of a run from cold links that fails: on rougher ones solves take more than 22
+#: iterations.
 FAILING: Tables = {
     "action": {"beta": 4.0},
     "start": {"type": "cold"},

@@ -78,7 +78,8 @@ def test_two_stretches_of_one_chain_have_the_error_of_both():
 
 @pytest.mark.parametrize("count", [8, 60])
 def test_configurations_are_called_missing_only_where_some_are(count):
-    """Eight measurements in a row get no note of missing ones."""
+    """Eight in a row get no note of missing ones; once they had one, for a factor of (1 - 1/64) in errors of
+    short series."""
     chain, number = autoregressive(np.random.default_rng(1), count, 0.5), 220 + 20 * np.arange(count)
     found = autocorrelation("x", chain, number)
     assert _in_words(found, found.variance_factor) == f"2 tau_int = {found.variance_factor:.2f}"

@@ -168,7 +168,7 @@ def test_a_third_state_at_short_separations_is_warned_about() -> None:
 
 
 def test_few_configurations_have_errors_that_cover() -> None:
-    """Of 60 experiments each, widths are .17 to .37 for 5 to 16 configurations, and .82 for 40; one state
+    """Each width is that of 60 experiments: .17 to .37 for 5 to 16 configurations, and .82 for 40; one state
     alone gave 1.8 for 5."""
     pulls = []
     for count in (5, 16, 40):

@@ -1,4 +1,4 @@
-"""Of two runs in one folder the second is refused, whatever became of earlier ones."""
+"""The second of two runs in one folder is refused, whatever became of earlier ones."""
 
 from __future__ import annotations
 

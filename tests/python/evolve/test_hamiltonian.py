@@ -1,4 +1,5 @@
-"""Actions and forces of a run file's monomials in Python: forces against numerical derivatives."""
+"""These tests cover actions and forces of a run file's monomials in Python: forces agree with numerical
+derivatives."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ directory = "out"
 
 
 def test_the_heat_bath_has_its_own_order_and_residual(tmp_path: Path) -> None:
-    """Without keys of its own it is the accept step's, bit for bit."""
+    """Without keys of its own it has those of the accept step, bit for bit."""
     U, V = (tr.weak_field((4, 4, 2, 4), seed=seed, spread=0.3) for seed in (3, 4))
 
     def action(name: str, own: str = "", residuals: str = "tolerance = 1e-10") -> float:
@@ -88,7 +89,7 @@ def test_the_heat_bath_has_its_own_order_and_residual(tmp_path: Path) -> None:
 
     plain = action("plain")
     assert action("same", "heat_bath_order = 8,", "heat_bath_tolerance = 1e-10") == plain
-    # the drawn field, and with it the action, is wrong by the error of the function
+    # The drawn field, and with it the action, is wrong by the error of the function.
     differences = [abs(action(f"order_{n}", f"heat_bath_order = {n},") / plain - 1) for n in (1, 2, 10)]
     assert differences[0] > 10 * differences[1] > 100 * differences[2]
     assert 0 < differences[2]
@@ -96,7 +97,7 @@ def test_the_heat_bath_has_its_own_order_and_residual(tmp_path: Path) -> None:
     assert 1e-5 < abs(tolerance / plain - 1) < 1e-2
     loose = action("loose", residuals="tolerance = 1e-10\nheat_bath_tolerance = 1e-2")
     assert 1e-9 < abs(loose / plain - 1) < 1e-2
-    # the accept step's residual alone
+    # This changes the accept step's residual alone.
     assert action("step", residuals="tolerance = 1e-2\nheat_bath_tolerance = 1e-10") not in (plain, loose)
 
 
@@ -121,7 +122,7 @@ def terms(U: tr.GaugeField, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 def moved(U: tr.GaugeField, where: tuple[int, ...], a: int, t: float) -> tr.GaugeField:
-    """With e^{t T_a} U in the place of one link."""
+    """Return the field with e^{t T_a} U in the place of one link."""
     values, vectors = np.linalg.eigh(GELL_MANN[a])
     links = U.to_numpy()
     links[where] = (vectors * np.exp(0.5j * t * values)) @ vectors.conj().T @ links[where]
@@ -150,7 +151,7 @@ def test_pseudofermions_have_their_key(U: tr.GaugeField, terms: dict[str, tuple[
         strange.draw(U, seed=5, number=number)
         actions.append(strange.action(U))
     assert actions[0] == actions[2] != actions[1]
-    # |eta|^2 of complex normal numbers on half of the sites: 3 V / 2, with a variance of the same size
+    # For complex normal numbers on half of the sites |eta|^2 is 3 V / 2, with a variance of the same size.
     assert abs(actions[0] - 1.5 * 128) < 6 * np.sqrt(1.5 * 128)
 
 

@@ -15,7 +15,7 @@ from trellis.run_files.loading import validate_run
 from trellis.run_files.smearing import SmearingTable
 from trellis.run_files.valence import VALENCE_QUARKS
 
-#: Keys of each type beside the phase 1/2 in x, and the arguments of the operator that they mean.
+#: Each type has its keys beside the phase 1/2 in x, and the arguments of the operator that they mean.
 QUARKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "wilson": ({"kappa": 0.12}, {"mass": 1 / 0.24 - 4}),
     "clover": ({"mass": 0.3, "csw": 1.2}, {"mass": 0.3, "csw": 1.2}),

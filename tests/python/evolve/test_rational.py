@@ -92,7 +92,7 @@ def test_the_cache_gives_the_same_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("exponent", [-0.99975, -0.9999975])
 def test_powers_close_to_one(exponent: float, tmp_path: Path) -> None:
-    """The outermost pole leaves the interval by far; it had not been found."""
+    """The outermost pole leaves the interval by far; once it was not found."""
     r = rational_power(exponent, low=0.01, high=4.0, tolerance=1e-9, cache=tmp_path / "c.json")
     assert r.error < 1e-9
     assert relative_error(r, 0.01, 4.0) < 1.01 * r.error + 1e-15
@@ -108,7 +108,7 @@ def test_a_cache_of_something_else_is_made_anew(content: str, tmp_path: Path) ->
 
 
 def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In containers: neither HOME nor an entry in the list of users."""
+    """In containers there is neither HOME nor an entry in the list of users."""
 
     def home() -> Path:
         raise RuntimeError("Could not determine home directory.")

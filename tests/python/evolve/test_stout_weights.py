@@ -1,4 +1,4 @@
-"""Stout smearing with a weight for each plane, in Python and in run files."""
+"""These tests cover stout smearing with a weight for each plane, in Python and in run files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Fields beside Python's protocols and NumPy's: arrays, copies, pickles, and values that make no sense."""
+"""These tests use fields beside Python's protocols and NumPy's: arrays, copies, pickles, and values that make
+no sense."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def test_stout_weights_that_smooth_nothing(U: tr.GaugeField) -> None:
 
 
 def test_values_that_make_no_sense(U: tr.GaugeField, S: tr.Propagator) -> None:
-    """Each was taken without a word, raised what is no error of Trellis, or took for ever."""
+    """Each value was taken without a word, raised what is no error of Trellis, or took for ever."""
     gauge, t = gauge_monomial(beta=5.0), np.linspace(0, 2, 11)
     zeros = tr.GaugeField.from_numpy(0 * U.to_numpy(), check=False)
     refused: dict[str, list[Callable[[], object]]] = {
@@ -155,7 +156,7 @@ def test_arrays_of_fields(U: tr.GaugeField, S: tr.Propagator) -> None:
         assert np.array_equal(array, field.to_numpy())
         assert array.dtype == np.complex128
         assert np.asarray(field, dtype=np.complex64).dtype == np.complex64
-        array[...] = 0  # a copy
+        array[...] = 0  # this is a copy
         assert np.asarray(field).any()
         with pytest.raises(ValueError, match="always copied"):
             np.array(field, copy=False)

@@ -1,4 +1,5 @@
-"""Gradient flow: the API, t0 and w0 of known curves, run files, errors of an ensemble."""
+"""These tests cover the gradient flow: the API, t0 and w0 of known curves, run files, errors of an
+ensemble."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import trellis as tr
 
 
 def test_scales_of_a_known_curve() -> None:
-    """t^2 E = 0.3 (t/2)^(3/2): t0 = 2, and t d/dt (t^2 E) = 0.3 at t = 2 (2/3)^(2/3)."""
+    """For t^2 E = 0.3 (t/2)^(3/2), t0 is 2, and t d/dt (t^2 E) is 0.3 at t = 2 (2/3)^(2/3)."""
     t = np.linspace(0.0, 4.0, 81)
     energy = np.zeros_like(t)
     energy[1:] = 0.3 * (t[1:] / 2) ** 1.5 / t[1:] ** 2
@@ -79,7 +80,7 @@ def test_run_file_without_anything_to_measure(tmp_path: Path) -> None:
 
 
 def test_errors_of_an_ensemble(tmp_path: Path) -> None:
-    """t^2 E = a_n t with normal a_n: t0 = 0.3 / mean a, and its error is that of the mean."""
+    """For t^2 E = a_n t with normal a_n, t0 is 0.3 / mean a, and its error is that of the mean."""
     from trellis.analysis.stream.flow_scales import ensemble_scales
 
     t = np.linspace(0, 3, 31)
@@ -116,7 +117,7 @@ def test_too_short_a_flow_says_how_far_it_got() -> None:
 
 
 def _field_tensor(U: np.ndarray, mu: int, nu: int) -> np.ndarray:
-    """(Q_munu - Q_numu) / 8 of the four leaves at each site; directions x, y, z, t."""
+    """Return (Q_munu - Q_numu) / 8 of the four leaves at each site; directions are x, y, z, t."""
 
     def at(links: np.ndarray, *steps: tuple[int, int]) -> np.ndarray:
         for direction, step in steps:
@@ -137,12 +138,12 @@ def _field_tensor(U: np.ndarray, mu: int, nu: int) -> np.ndarray:
 
 
 def test_the_charge_of_openqcd_has_the_other_sign() -> None:
-    """doc/conventions.md: its directions 0, 1, 2, 3 are t, x, y, z (modules/tcharge/tcharge.c)."""
+    """In doc/conventions.md its directions 0, 1, 2, 3 are t, x, y, z (modules/tcharge/tcharge.c)."""
     U = tr.weak_field((4, 2, 4, 6), seed=5, spread=0.6)
     links, openqcd = U.to_numpy(), (3, 0, 1, 2)
 
     def pair(a: int, b: int, c: int, d: int) -> float:
-        """Sum over sites of F_ab^a F_cd^a, F^a = -2 tr F T^a, without the traces."""
+        """Return the sum over sites of F_ab^a F_cd^a, F^a = -2 tr F T^a, without the traces."""
         parts = []
         for mu, nu in ((a, b), (c, d)):
             F = _field_tensor(links, openqcd[mu], openqcd[nu])

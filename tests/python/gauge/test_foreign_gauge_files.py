@@ -1,4 +1,5 @@
-"""`trellis info` and `trellis convert` of odd but legal files that other programs might have written."""
+"""These tests run `trellis info` and `trellis convert` on odd but legal files that other programs might have
+written."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ SITES = 384
 
 
 def called(command) -> tuple[int, str, str]:
-    """Exit status, output and errors of a command's function, as the command line runs it."""
+    """Return exit status, output and errors of a command's function, as the command line runs it."""
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         with pytest.raises(typer.Exit) as ended:
@@ -71,7 +72,8 @@ def scidac(bits: int = 64, *, xml: bool = True, other: bool = False) -> bytes:
     )
 
 
-#: name -> content, format, bits, whether checksums are stored, whether --lattice is needed
+#: Each name has its content, format and bits, and says whether checksums are stored and whether --lattice is
+#: needed.
 SOUND: dict[str, tuple[bytes, str, int, list[bool], bool]] = {
     "ildg": (ildg(), "ildg", 64, [True, True], False),
     "ildg32": (ildg(32), "ildg", 32, [True, True], False),

@@ -1,4 +1,4 @@
-"""Gauge files that look like one of the formats and are another one; wrong lattices of the caller."""
+"""Some gauge files look like one of the formats and are another one, and some callers give wrong lattices."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def open_in_time() -> bytes:
 
 
 def schroedinger_functional() -> bytes:
-    """Fixed diagonal links at t = 0; the plaquettes at the other end are not those of the file."""
+    """Return links that are fixed and diagonal at t = 0; the plaquettes at the other end are not those of the
+    file."""
     links = U.copy()
     phase = np.exp(1j * np.array([0.1, 0.2, -0.3]))
     links[0, :, :, :, :3] = np.diag(phase)
@@ -62,7 +63,7 @@ def ildg(links: np.ndarray, *, field: str = "su3gauge", states_lattice: bool = T
 
 
 def scidac(links: np.ndarray) -> bytes:
-    """With the size of a site in the record's XML."""
+    """Return a SciDAC file with the size of a site in the record's XML."""
     of_file, of_record = scidac_xml(links, 64)
     size = 16 * links.shape[-1] ** 2
     of_record = of_record.replace("<typesize>144<", f"<typesize>{size}<")
@@ -75,7 +76,7 @@ def scidac(links: np.ndarray) -> bytes:
 
 SU2, SU4 = special_unitary((4, 4, 4, 4), 2), special_unitary((4, 4, 4, 4), 4)
 
-#: name -> content and what it is called
+#: Each name has its content, and what it is called.
 RELATIVES: dict[str, tuple[bytes, str]] = {
     "DDalphaAMG": (ddalphaamg(U), "is a raw configuration of DDalphaAMG (little-endian"),
     "DDalphaAMG, big-endian": (ddalphaamg(U, ">"), "is a raw configuration of DDalphaAMG (big-endian"),
@@ -132,9 +133,9 @@ def test_damaged_openqcd_files_stay_damaged_ones(tmp_path: Path) -> None:
         tr.read_gauge_field(tmp_path / "file")
 
 
-#: Of a heat bath: neighbours are correlated, and nothing else is.
+#: These links are of a heat bath: neighbours are correlated, and nothing else is.
 QUENCHED = tr.quenched(lattice=LATTICE, beta=6.0, seed=3, sweeps=4).to_numpy()
-#: Formats that need not say their lattice.
+#: These formats need not say their lattice.
 WITHOUT_LATTICE = {"ildg": ildg(QUENCHED, states_lattice=False), "bridge": bridge(QUENCHED)}
 
 

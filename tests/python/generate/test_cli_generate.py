@@ -1,4 +1,5 @@
-"""trellis generate: the same bits on any number of ranks and after any interruption; nothing is lost."""
+"""The command trellis generate makes the same bits on any number of ranks and after any interruption; nothing
+is lost."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def write_run(folder: Path, *, total: int = 24, **tables: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory) -> Path:
-    """A run that nothing disturbed."""
+    """Make a run that nothing disturbed."""
     folder = write_run(tmp_path_factory.mktemp("plain"))
     run("generate", "run.toml", cwd=folder)
     return folder
@@ -109,7 +110,7 @@ def test_stopping_early_and_going_on(plain: Path, tmp_path: Path) -> None:
 
 
 def test_killed_and_resumed(tmp_path: Path) -> None:
-    """kill -9 at many instants, during checkpoints too."""
+    """A kill -9 comes at many instants, during checkpoints too."""
     whole, broken = write_run(tmp_path / "whole", total=150), write_run(tmp_path / "broken", total=150)
     run("generate", "run.toml", cwd=whole)
     kills = 0
@@ -209,7 +210,7 @@ def test_links_of_an_interrupted_save(plain: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_stream_that_is_cut_off(plain: Path, tmp_path: Path, ranks: int) -> None:
-    """Nothing is changed; the ways on that the message names are ways on."""
+    """Nothing is changed; each way that the message names works."""
     folder = write_run(tmp_path, total=14)
     run("generate", "run.toml", cwd=folder)
     stream, copy = folder / "out/stream.h5", (folder / "out/stream.h5").read_bytes()
@@ -221,7 +222,7 @@ def test_a_stream_that_is_cut_off(plain: Path, tmp_path: Path, ranks: int) -> No
     assert "Lost with it are the observables of 1 to 14" in said
     assert 'start.file = "out/configuration.000014.ildg" and another random.seed' in said
     assert {path.name: sha256(path) for path in (folder / "out").iterdir()} == before
-    # a new run
+    # This starts a new run.
     new = heat_bath(
         RUN,
         random={"seed": 8},
@@ -231,7 +232,7 @@ def test_a_stream_that_is_cut_off(plain: Path, tmp_path: Path, ranks: int) -> No
     )
     (folder / "new.toml").write_text(new)
     run("generate", "new.toml", cwd=folder)
-    # a copy
+    # This goes on from a copy.
     stream.write_bytes(copy)
     run("generate", "run.toml", "--resume", cwd=folder)
     same = content(folder)
@@ -240,7 +241,8 @@ def test_a_stream_that_is_cut_off(plain: Path, tmp_path: Path, ranks: int) -> No
 
 @pytest.mark.parametrize("name", ["trajectory", "observables/plaquette"])
 def test_a_stream_with_a_flipped_bit(plain: Path, tmp_path: Path, name: str) -> None:
-    """Neither carried on nor analysed; without the checksum, which older versions did not write, it is."""
+    """Such a stream is neither carried on nor analysed; without the checksum, which older versions did not
+    write, it is."""
     folder = tmp_path / "run"
     shutil.copytree(plain, folder)
     stream = folder / "out/stream.h5"
@@ -400,7 +402,7 @@ def test_a_full_disk_loses_nothing(plain: Path, tmp_path: Path, ranks: int) -> N
         check=False,
     )
     assert found.returncode == 1, found.stderr
-    (said,) = [line for line in found.stderr.splitlines() if line.startswith("error")]  # of one rank
+    (said,) = [line for line in found.stderr.splitlines() if line.startswith("error")]  # one rank says it
     assert "ildg" in said
     assert "Traceback" not in found.stderr
     assert {path.name: sha256(path) for path in folder.glob("out/*.ildg")} == links

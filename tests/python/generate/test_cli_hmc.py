@@ -135,7 +135,7 @@ def test_links_without_a_record_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
-    """The file was taken for one of a heat bath, and each of its tables refused."""
+    """The file was taken for one of a heat bath, and each of its tables was refused."""
     folder = write_run(tmp_path, molecular_dynamics=None)
     said = run("generate", "run.toml", cwd=folder, status=1).stderr
     assert said == "error: run.toml: molecular_dynamics: missing\n"
@@ -168,7 +168,7 @@ def test_two_algorithms_in_a_run_file(tmp_path: Path, tables: dict[str, Any], ex
 def test_a_signal_finishes_the_trajectory(
     plain: Path, tmp_path: Path, by: signal.Signals, ranks: int
 ) -> None:
-    """mpirun passes SIGUSR1 on to the ranks."""
+    """The launcher mpirun passes SIGUSR1 on to the ranks."""
     folder = write_run(tmp_path, total=100000)
     found = stopped_by_signal(
         "generate",
@@ -190,7 +190,7 @@ def test_a_signal_finishes_the_trajectory(
 
 
 def test_killed_and_resumed(tmp_path: Path) -> None:
-    """kill -9 soon after a state was saved; TRELLIS_KILLS=50 for the campaign."""
+    """A kill -9 comes soon after a state was saved; TRELLIS_KILLS=50 makes it a campaign."""
     kills = int(os.environ.get("TRELLIS_KILLS", "5"))
     folder = write_run(tmp_path, total=12 * kills)
     whole = write_run(tmp_path / "whole", total=12 * kills)
@@ -258,7 +258,7 @@ def test_a_stream_that_is_ahead_of_the_state(plain: Path, tmp_path: Path, ranks:
 
 
 def test_a_damaged_state_is_not_one_of_the_last_two(plain: Path, tmp_path: Path) -> None:
-    """States 6 and then 5 are damaged: 4 is still there."""
+    """The states 6 and then 5 are damaged: 4 is still there."""
     folder = write_run(tmp_path, trajectories={"total": 6, "keep_every": None})
     run("generate", "run.toml", cwd=folder)
     (folder / "out" / "checkpoint.000006.ildg").write_text("of a bad disk")
@@ -317,7 +317,7 @@ def test_a_run_goes_on_with_other_steps(plain: Path, tmp_path: Path) -> None:
         "trajectories.thermalisation: 3 -> 6 from trajectory 6 on",
     ]
     assert said == [f"notice: {line}" for line in expected]
-    # once more, with nothing changed: the record stays, and nothing is said
+    # Once more, with nothing changed, the record stays, and nothing is said.
     assert run("generate", "run.toml", "--trajectories", 1, cwd=folder).stderr == ""
     last = json.loads((folder / "out" / "checkpoint.000009.json").read_text())
     assert [change["key"] for change in last["changes"]] == [line.split(":")[0] for line in expected]

@@ -1,4 +1,5 @@
-"""[measure] of `trellis generate`: values, bits after interruptions, readable meanwhile, the analysis."""
+"""These tests cover [measure] of `trellis generate`: values, bits after interruptions, reading meanwhile, the
+analysis."""
 
 from __future__ import annotations
 
@@ -75,12 +76,12 @@ HEAT_BATH = {
         "loops": {"every": 1, "spatial": 2, "temporal": 2, "planes": "all"},
     },
 }
-#: A flavour for [[measure.valence]].
+#: This is a flavour for [[measure.valence]].
 A = {"name": "a", "type": "staggered", "mass": 0.5}
 
 
 def run_text(charm: Tables = CHARM, **measure: Any) -> str:
-    """Trajectories with all measurements; `measure` changes the tables of [measure]."""
+    """Return a run of trajectories with all measurements; `measure` changes the tables of [measure]."""
     return trajectories(RUN, {"measure": {"valence": [charm, TWISTED], **measure}})
 
 
@@ -128,7 +129,7 @@ def test_what_is_measured(plain: Path) -> None:
 
 
 def test_the_values_are_those_of_the_configuration(plain: Path) -> None:
-    """The last trajectory's, measured again on the links of the last state."""
+    """The values of the last trajectory are measured again on the links of the last state."""
     U = trellis.read_gauge_field(max((plain / "out").glob("checkpoint.*.ildg")))
     found = occasional(plain)
     smeared = U.ape(alpha=0.5, steps=2, spatial=True)
@@ -158,7 +159,7 @@ def test_the_values_are_those_of_the_configuration(plain: Path) -> None:
     flow = trellis.flow_history(U, time=0.4, spacing=0.1, step=0.05)
     assert np.array_equal(found["flow_charge_improved"][1][-1], flow.charge_improved)
     assert np.isnan(found["t0"][1][-1]) == np.isnan(flow.t0)
-    # W(1, 1) of thin links is the temporal plaquette
+    # The loop W(1, 1) of thin links is the temporal plaquette.
     assert U.wilson_loops(spatial=1, temporal=1)[0, 0] == pytest.approx(
         U.loops()["plaquette_temporal"], rel=1e-14
     )
@@ -172,7 +173,7 @@ def test_the_same_bits_after_a_stop_on_other_ranks(plain: Path, tmp_path: Path) 
 
 
 def test_killed_resumed_and_read_meanwhile(tmp_path: Path) -> None:
-    """kill -9 at any moment; another process can open the stream whenever it is there."""
+    """A kill -9 comes at any moment; another process can open the stream whenever it is there."""
     whole = write_run(tmp_path / "whole", heat_bath_text(60))
     run("generate", "run.toml", cwd=whole)
     folder = write_run(tmp_path / "killed", heat_bath_text(60))
@@ -190,7 +191,7 @@ def test_killed_resumed_and_read_meanwhile(tmp_path: Path) -> None:
         while process.poll() is None and time.monotonic() < deadline:
             if (folder / "out" / "stream.h5").exists():
                 with h5py.File(folder / "out" / "stream.h5") as file:
-                    if "occasional" in file:  # not yet after the thermalisation
+                    if "occasional" in file:  # it is not there right after the thermalisation
                         assert file["occasional/wilson_loops/value"].shape[1:] == (2, 2)
                         reads += 1
             if max((p.name for p in folder.glob("out/checkpoint.*.json")), default="") != before:
@@ -209,7 +210,8 @@ def test_killed_resumed_and_read_meanwhile(tmp_path: Path) -> None:
 
 
 def test_analysed_while_it_runs(tmp_path: Path) -> None:
-    """Results or one sentence, of every state of the stream: none, too few trajectories, and more of them."""
+    """Every state of the stream gives results or one sentence: none, too few trajectories, and more of
+    them."""
     text = heat_bath_text(10**6, sweeps={"thermalisation": 200, "checkpoint_every": 1})
     folder = write_run(tmp_path, text)
     process = subprocess.Popen(
@@ -267,12 +269,12 @@ def test_a_table_that_means_something_else_is_refused(tmp_path: Path) -> None:
     ):
         write_run(tmp_path, heat_bath_text(6, **valence | tables))
         assert said in run("generate", "run.toml", "--resume", cwd=folder, status=1).stderr
-    # left out for a while, and taken up again with another meaning
+    # It is left out for a while, and taken up again with another meaning.
     write_run(tmp_path, heat_bath_text(6, **valence, flow=None))
     run("generate", "run.toml", "--resume", cwd=folder)
     write_run(tmp_path, heat_bath_text(8, **valence, flow={"time": 0.6}))
     assert "measure.flow was measured" in run("generate", "run.toml", "--resume", cwd=folder, status=1).stderr
-    # another interval, accuracy, or a flavour more are no other meaning
+    # Another interval, accuracy, or a flavour more are no other meaning.
     more = {"vectors": 1, "tolerance": 1e-8, "every": 1}
     write_run(tmp_path, heat_bath_text(8, fermions=more, valence=[A, A | {"name": "b", "mass": 0.1}]))
     run("generate", "run.toml", "--resume", cwd=folder)

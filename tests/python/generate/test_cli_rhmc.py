@@ -59,7 +59,8 @@ QUARKS = {
 
 
 def run_text(**tables: Any) -> str:
-    """Three kinds of sea quarks; up, light and strange change one of them, other names a table."""
+    """Return a run of three kinds of sea quarks; up, light and strange change one of them, other names a
+    table."""
     quarks = {name: tables.pop(name) for name in QUARKS if name in tables}
     return trajectories(RUN, {"fermions": list(changed(QUARKS, quarks).values())}, tables)
 
@@ -119,7 +120,8 @@ def test_the_same_bits_with_any_lanes(plain: Path, tmp_path: Path, lanes: int) -
 
 @pytest.mark.parametrize("precision", ["mixed", "single"])
 def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, precision: str) -> None:
-    """Nearly the dH of double precision; the same bits after a stop, on other ranks and with other lanes."""
+    """The dH is nearly that of double precision; bits are the same after a stop, on other ranks and with
+    other lanes."""
     tables = {"molecular_dynamics": {"precision": precision}}
     whole, parts = write_run(tmp_path / "whole", **tables), write_run(tmp_path / "parts", **tables)
     run("generate", "run.toml", cwd=whole)
@@ -136,7 +138,7 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
 
 
 def levels(**keys: Any) -> list[dict[str, Any]]:
-    """The levels of the run, with other keys in each."""
+    """Return the levels of the run, with other keys in each."""
     return [table | keys for table in RUN["integrator"]]
 
 
@@ -254,7 +256,7 @@ def test_seconds_of_the_spectral_check(plain: Path) -> None:
 
 
 def test_work_of_each_part(plain: Path) -> None:
-    """Flops, bytes and what the machine would allow, of every trajectory, where arithmetic is counted."""
+    """Every trajectory has flops, bytes and what the machine would allow, where arithmetic is counted."""
     with h5py.File(plain / "out" / "stream.h5") as file:
         work = {name: dataset[:] for name, dataset in file["work"].items()}
         count = len(file["trajectory"])
@@ -278,7 +280,7 @@ def test_tune(plain: Path) -> None:
 def test_the_acceptance_formula() -> None:
     assert acceptance_of(0.0) == 1.0
     assert acceptance_of(deviation_for(0.8)) == pytest.approx(0.8)
-    # <min(1, exp(-dH))> of a normal dH with mean s^2 / 2 and variance s^2
+    # The integral is <min(1, exp(-dH))> of a normal dH with mean s^2 / 2 and variance s^2.
     s, steps = 1.3, 20000
     h = 16 * s / steps
     total = 0.0
@@ -308,7 +310,7 @@ ONE = {"total": 1, "thermalisation": None}
 
 
 def write_light(folder: Path, *, steps: int = 4, high: float | None = None, **tables: Any) -> Path:
-    """One staggered flavour whose interval ends at `high`; `light` changes it."""
+    """Write a run of one staggered flavour whose interval ends at `high`; `light` changes it."""
     light = changed(LIGHT, {"rational": {"high": high}}, tables.pop("light", {}))
     levels = {"integrator": [level(steps, "light", "gauge")]}
     return write_run_file(folder, trajectories(ONE_FLAVOUR, {"fermions": [light]}, levels, tables))
@@ -325,20 +327,22 @@ def test_tune_tells_levels_apart_where_the_inner_has_one_step(tmp_path: Path) ->
 
 
 def test_an_interval_that_is_too_short_is_widened(tmp_path: Path) -> None:
-    """Unit links have eigenvalues up to 4 + m^2, rough ones above: the start's interval does not last."""
+    """Unit links have eigenvalues up to 4 + m^2, rough ones have larger ones: the start's interval does not
+    last."""
     folder = write_light(tmp_path, high=4.05)
     found = run("generate", "run.toml", cwd=folder)
     assert "warning: fermions 'light': the spectrum leaves its interval (above 4.05), which" in found.stderr
     record = json.loads(max((folder / "out").glob("*.json")).read_text())
     assert record["intervals"]["light"]["low"] == pytest.approx(0.01)
     assert record["intervals"]["light"]["high"] > 4.3
-    # the wider interval is part of the state: going on begins with it, and widens no more than needed
+    # The wider interval is part of the state: going on begins with it, and widens no more than needed.
     again = run("generate", "run.toml", "--trajectories", 1, cwd=folder)
     assert "4.05" not in again.stderr + again.stdout
 
 
 def test_a_trajectory_that_ends_outside_of_its_interval_is_repeated(tmp_path: Path) -> None:
-    """The accept step counts where the rational functions hold at both ends; resumed runs repeat alike."""
+    """The accept step counts where the rational functions hold at both ends; resumed runs repeat trajectories
+    alike."""
     states = {}
     for name, parts in {"whole": [3], "parts": [1, 2]}.items():
         (tmp_path / name).mkdir()
@@ -355,7 +359,8 @@ def test_a_trajectory_that_ends_outside_of_its_interval_is_repeated(tmp_path: Pa
 
 
 def test_the_lower_end_of_the_spectrum_is_found(tmp_path: Path) -> None:
-    """Wilson quarks near their smallest mass: 40 Lanczos steps are 300 times above the lowest eigenvalue."""
+    """Wilson quarks have nearly their smallest mass: 40 Lanczos steps are 300 times above the lowest
+    eigenvalue."""
     light = {"type": "wilson", "n_f": 1, "mass": -2.0, "rational": None}
     short = {"start": {"type": "hot"}, "molecular_dynamics": {"length": 0.01}}
     run_file = write_light(tmp_path, light=light, **short) / "run.toml"
@@ -427,7 +432,8 @@ def test_stout_links_beside_hisq(tmp_path: Path) -> None:
 
 
 def test_negative_stout_weights(tmp_path: Path) -> None:
-    """Warned about, and the force is the derivative: dH of a trajectory falls as the square of its steps."""
+    """Negative weights are warned about, and the force is the derivative: dH of a trajectory falls as the
+    square of its steps."""
     tables = {"smearing": {"stout": {"rho": -0.05, "steps": 2}}, "start": WEAK, "trajectories": ONE}
     found = []
     for steps in (8, 16):
@@ -475,7 +481,7 @@ def test_tune_with_far_too_many_steps(tmp_path: Path) -> None:
 
 
 def test_a_start_from_links_of_32_bits(tmp_path: Path) -> None:
-    """A chain lives in SU(3): they are brought back to it, and that is said."""
+    """A chain lives in SU(3): the links are brought back to it, and that is said."""
     trellis.quenched((4, 4, 4, 8), beta=6.0, seed=1, sweeps=2).write(tmp_path / "single.milc", "milc")
     folder = write_run(tmp_path, start={"type": "file", "spread": None, "file": "single.milc"})
     found = run("generate", "run.toml", "--trajectories", 1, cwd=folder)

@@ -24,7 +24,7 @@ def failed_files(folder: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of a run whose first trajectory fails, and what it says."""
+    """Return the folder of a run whose first trajectory fails, and what it says."""
     folder = write_run_file(tmp_path_factory.mktemp("failed"), RUN)
     return folder, run("generate", "run.toml", cwd=folder, status=1).stderr
 
@@ -76,7 +76,7 @@ def test_the_latest_failure_alone_is_kept(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_kept_hides_nothing(tmp_path: Path) -> None:
-    """A folder that takes no files, and links that are no links: the error of the solve comes first."""
+    """The folder takes no files, or the links are no links: the error of the solve comes first."""
     U = tr.weak_field((4, 2, 2, 4), seed=1)
     with pytest.raises(tr.NumericError, match=r"^no end; trajectory 3; failed_solve.* could not be written"):
         with keeping_failed_solves(tmp_path / "none", 3, U, lambda: (U, "force"), dict):
@@ -92,7 +92,7 @@ def test_what_cannot_be_kept_hides_nothing(tmp_path: Path) -> None:
 def test_a_failed_trajectory_leaves_no_kicks_behind(tmp_path: Path) -> None:
     """The inner level's kicks that were due with the failed force do not enter the next trajectory."""
     path, cold = tmp_path / "run.toml", tr.cold((4, 4, 4, 4))
-    limits = {"tolerance": 1e-2, "max_iterations": 16}  # enough for the force on cold links
+    limits = {"tolerance": 1e-2, "max_iterations": 16}  # this is enough for the force on cold links
     path.write_text(trajectories(FAILING, metropolis=limits))
     light, gauge = tr.hamiltonian(path, cold)["light"], gauge_monomial(beta=4.0)
 

@@ -1,4 +1,5 @@
-"""trellis.generate.run: the command from Python, silent, with steps; stopped and resumed with equal bits."""
+"""These tests call trellis.generate.run, the command from Python: silent, with steps, stopped and resumed
+with equal bits."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ Make = Callable[..., tr.generate.HeatBathResult | tr.generate.TrajectoriesResult
 
 @pytest.fixture(params=RUNS)
 def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The kind of a run's steps; its run file is run.toml in the working folder."""
+    """Return the kind of a run's steps; its run file is run.toml in the working folder."""
     (tmp_path / "run.toml").write_text(RUNS[request.param][0])
     monkeypatch.chdir(tmp_path)
     return str(request.param)
@@ -43,7 +44,7 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def whole(kind: str, tmp_path: Path) -> dict[str, str | bytes]:
-    """The bits of the run that nothing stopped."""
+    """Return the bits of the run that nothing stopped."""
     del kind
     tr.generate.run("run.toml")
     found = stream_content(tmp_path)
@@ -57,14 +58,15 @@ def of_the_end(found: dict[str, str | bytes]) -> dict[str, str | bytes]:
 
 
 def without_clocks(lines: list[str]) -> list[str]:
-    """Lines up to the table of seconds by kind of work, without what depends on the machine."""
+    """Return the lines up to the table of seconds by kind of work, without what depends on the machine."""
     tables = [at for at, line in enumerate(lines) if line.startswith("part ")]
     kept = lines[: tables[0]] if tables else lines
     return [re.sub(r"[\d.]+ (s|GF/s|MiB|GiB|%)(?=\W|$)", "", line) for line in kept]
 
 
 def test_from_a_path(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    """Silent; its steps have the lines of the command in order, and its result has the fields of --json."""
+    """The run is silent; its steps have the lines of the command in order, and its result has the fields of
+    --json."""
     steps: list[Step] = []
     result = tr.generate.run(Path("run.toml"), on_progress=steps.append)
     assert capfd.readouterr() == ("", "")
@@ -98,7 +100,7 @@ def test_from_a_path(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture) ->
 
 
 def test_from_a_model(kind: str, whole: dict, tmp_path: Path) -> None:
-    """The same bits as from the file; the states keep the model as the text of a run file."""
+    """The bits are the same as from the file; the states keep the model as the text of a run file."""
     text, model = RUNS[kind]
     run = parse_run_file(text, model)
     assert not tr.generate.run(run).stopped
@@ -111,7 +113,8 @@ def test_from_a_model(kind: str, whole: dict, tmp_path: Path) -> None:
 def test_interrupted(
     kind: str, whole: dict, tmp_path: Path, capfd: pytest.CaptureFixture, interrupt: str
 ) -> None:
-    """Saved after the step in hand, and resumed with the same bits; signals have their handlers again."""
+    """A run is saved after the step in hand, and resumed with the same bits; signals have their handlers
+    again."""
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     steps: list[Step] = []
 
@@ -199,7 +202,8 @@ def test_more_trajectories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_proposal_of_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
-    """It returns what --tune prints and writes nothing; what on_progress raises is raised at once."""
+    """The function returns what --tune prints and writes nothing; what on_progress raises is raised at
+    once."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.toml").write_text(TRAJECTORIES)
     steps: list[Step] = []
@@ -265,7 +269,7 @@ open(f"{sys.argv[1]}.{tr.rank()}", "w").write(repr(said))
 
 
 def test_on_two_ranks(kind: str, whole: dict, tmp_path: Path) -> None:
-    """Steps on rank 0 alone, the result on both; what a step raises ends both, with the same bits."""
+    """Rank 0 alone has steps, and both have the result; what a step raises ends both, with the same bits."""
     said = {}
     for words in (["stop"], ["fail", "resume"], ["resume"], *([["propose"]] if kind == "trajectory" else [])):
         if words == ["propose"]:

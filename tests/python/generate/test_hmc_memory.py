@@ -1,6 +1,7 @@
 """The memory that a run of trajectories states is no less than its peak, and at most half as much again.
 
-Ratios of statement and peak, one process, for 8^4, 12^4 and 16^4 (no number: not run):
+These are ratios of statement and peak of one process, for 8^4, 12^4 and 16^4 (where there is no number,
+nothing was run):
 
     quenched                                            1.14  1.08  1.19
     staggered, order 12                                 1.09  1.11
@@ -75,7 +76,8 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-#: Runs the command line and writes its peak: getrusage would begin with that of the process that started it.
+#: This runs the command line and writes its peak: getrusage would begin with that of the process that started
+#: it.
 PROGRAM = """\
 import re, sys
 from trellis.commands.cli import main
@@ -87,7 +89,7 @@ finally:
 
 
 def peak_and_statement(folder: Path, text: str) -> tuple[float, float]:
-    """Return the MiB of one process."""
+    """Return peak and statement of one process, in MiB."""
     write_run_file(folder, text)
     found = subprocess.run(
         [sys.executable, "-c", PROGRAM, "generate", "run.toml"],

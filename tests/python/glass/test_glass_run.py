@@ -1,4 +1,5 @@
-"""`trellis glass`: what it writes, the same bits on any ranks and after any stop, and what it refuses."""
+"""These tests cover `trellis glass`: what it writes, the same bits on any ranks and after any stop, and what
+it refuses."""
 
 from __future__ import annotations
 
@@ -160,7 +161,8 @@ def without_clocks(values: dict) -> dict:
 def test_from_python(
     whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
-    """Silent from a path and from a model, with what --json prints as its result, and the same bits."""
+    """The function is silent, from a path and from a model; its result is what --json prints, and the bits
+    are the same."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.toml").write_text(TEXT)
     steps: list[Step] = []
@@ -290,7 +292,8 @@ def test_round_trips_are_counted() -> None:
     accepted = np.ones((1, 1), dtype=np.uint8)
     for pair in [(0, 1), (1, 2)] * 3:
         walkers.exchange([pair], accepted)
-    # 0 goes up in the first two steps: 1, 2, 0 below; then 1 goes up, then 2, each from the lowest
+    # Walker 0 goes up in the first two steps, with 1, 2, 0 below; then 1 goes up, then 2, each from the
+    # lowest.
     assert walkers.round_trips.sum() >= 1
     assert walkers.proposed.tolist() == [3, 3]
     assert walkers.acceptance() == [1.0, 1.0]

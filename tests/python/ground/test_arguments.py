@@ -1,4 +1,5 @@
-"""Unusual arguments of the Python API: typed errors that name the argument, or what NumPy users expect."""
+"""Unusual arguments of the Python API give typed errors that name the argument, or what NumPy users
+expect."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ ANTIPERIODIC = (1, 1, 1, -1)
 
 
 class Fields:
-    """The fields, operators and sources on which the calls below work."""
+    """This class holds the fields, operators and sources on which the calls below work."""
 
     def __init__(self) -> None:
         self.U = tr.quenched((2, 4, 2, 4), beta=6.0, seed=1, sweeps=2)
@@ -47,7 +48,7 @@ def fields() -> Fields:
 
 
 Call = Callable[[Fields], Any]
-#: What is refused -> calls that differ in the value.
+#: Each argument that is refused has calls that differ in its value.
 REFUSED: dict[str, list[Call]] = {
     "kappa": [lambda f, k=k: f.wilson(kappa=k) for k in (NAN, INFINITY, 0, -0.0, 5e-324, "0.1", 1j, [0.1])],
     "mass": [lambda f, m=m: tr.WilsonClover(f.U, mass=m) for m in (NAN, INFINITY, "0.1", -4.0)],
@@ -260,7 +261,7 @@ def test_sources_that_are_not_finite(fields: Fields) -> None:
 
 
 def test_links_that_are_not_finite(fields: Fields, tmp_path: Path) -> None:
-    """Refused at the door; had they come in another way, loops would show them, and no more."""
+    """They are refused at the door; had they come in another way, loops would show them, and no more."""
     links = fields.U.to_numpy()
     links[1, 0, 1, 0, 2, 0, 0] = NAN
     with pytest.raises(tr.BadArgument, match=r"first at \[t, z, y, x, mu\] = \[1, 0, 1, 0, 2\]"):

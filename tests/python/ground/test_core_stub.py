@@ -13,7 +13,7 @@ from trellis.ground.compiled_core import load
 
 STUB = ast.parse((Path(trellis.__file__).parent / "_core.pyi").read_text())
 CLASSES = [node for node in STUB.body if isinstance(node, ast.ClassDef)]
-#: The stub's word for nanobind's numpy.ndarray[dtype=complex128].
+#: The stub has this word for nanobind's numpy.ndarray[dtype=complex128].
 ARRAY = "NDArray[np.complex128]"
 
 
@@ -26,7 +26,7 @@ def compiled_members(name: str) -> dict[str, tuple[list[str], str]]:
             continue
         ((text, *_),) = function.__nb_signature__
         inside, returned = re.fullmatch(r"def \w* ?\((.*)\) -> (.*)", text).groups()
-        inside = re.sub(r"\[[^]]*\]", "", inside)  # of types: their commas
+        inside = re.sub(r"\[[^]]*\]", "", inside)  # types have commas of their own
         parameters = [part.split(":")[0].strip() for part in inside.split(",")]
         returned = returned.replace("trellis._core.", "").replace("numpy.ndarray[dtype=complex128]", ARRAY)
         returned = returned.replace("numpy.ndarray[dtype=float64]", "NDArray[np.float64]")
@@ -48,7 +48,7 @@ def test_members(node: ast.ClassDef) -> None:
     assert set(stub) == set(compiled)
     for name, (parameters, returned) in stub.items():
         assert parameters == compiled[name][0], name
-        # "dict", "list" and "tuple" alone: the bindings make them by hand, and only the stub says of what
+        # The bindings make "dict", "list" and "tuple" alone by hand, and only the stub says of what.
         bare = compiled[name][1] if compiled[name][1] in ("dict", "list", "tuple") else None
         assert returned == compiled[name][1] or returned.startswith(f"{bare}["), name
 

@@ -1,4 +1,4 @@
-"""Devices: "cpu" and "cuda", and what is said where there is no GPU."""
+"""These tests cover devices: "cpu" and "cuda", and what is said where there is no GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks that end while others wait for them: exceptions, SystemExit, threads, and an early end."""
+"""Ranks end while others wait for them: by exceptions, by SystemExit, with threads, and early."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from command_line import command, environment
 
 HEAD = "import sys, threading\nimport trellis as tr\n"
-#: Seconds until a rank says that others do not end, and until a failed one ends them.
+#: These are the seconds until a rank says that others do not end, and until a failed one ends them.
 QUICK = {"TRELLIS_END_SECONDS": "1"}
-#: Longer than a test waits: a normal end is not delayed.
+#: This is longer than a test waits: a normal end is not delayed.
 PATIENT = {"TRELLIS_END_SECONDS": "1000"}
 
 
@@ -30,7 +30,7 @@ def start(folder: Path, text: str, ranks: int = 2, **extra: str) -> subprocess.P
 
 
 def end(folder: Path, text: str, status: int, ranks: int = 2, **extra: str) -> tuple[str, str]:
-    """Standard output and error of a program with this end."""
+    """Return standard output and error of a program with this end."""
     process = start(folder, text, ranks, **extra)
     try:
         said = process.communicate(timeout=60)
@@ -42,7 +42,7 @@ def end(folder: Path, text: str, status: int, ranks: int = 2, **extra: str) -> t
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_an_exception_on_one_rank_ends_the_job(tmp_path: Path, ranks: int) -> None:
-    # One write a rank: what several ranks write in pieces is mixed.
+    # Each rank writes once: what several ranks write in pieces is mixed.
     text = 'print(f"begun {tr.rank()}\\n", end="", flush=True)\nif tr.rank() == 1:\n    1 / 0\ntr.barrier()\n'
     out, errors = end(tmp_path, text, 1, ranks)
     assert errors.count("ZeroDivisionError: division by zero") == 1
@@ -99,7 +99,7 @@ def test_a_hook_of_the_user_runs(tmp_path: Path, place: str) -> None:
 
 
 def test_an_exception_with_an_open_file_ends_the_job(tmp_path: Path) -> None:
-    """Its destructor waits for all ranks."""
+    """The destructor of the file waits for all ranks."""
     text = """
 from trellis.ground.compiled_core import load
 def work():
@@ -121,14 +121,15 @@ def test_all_ranks_end_alike_and_quietly(tmp_path: Path, how: str, status: int) 
 
 
 def test_statuses_that_differ_where_all_ranks_end(tmp_path: Path) -> None:
-    """Rank 0 has the status of the job, as after a command that was asked to stop."""
+    """The job has the status of rank 0, as after a command that was asked to stop."""
     _, errors = end(tmp_path, "tr.barrier()\nsys.exit(3 if tr.rank() == 0 else 0)\n", 3, **PATIENT)
     assert "trellis:" not in errors
     assert "MPI_ABORT" not in errors
 
 
 def test_ranks_that_end_early_are_named(tmp_path: Path) -> None:
-    """One line says which have ended; the job goes on, and ends with 0 if the others come to their end."""
+    """One line says which ranks have ended; the job goes on, and ends with 0 if the others come to their
+    end."""
     text = """
 import time
 from pathlib import Path

@@ -16,8 +16,8 @@ from run_file_texts import level, measurement, trajectories
 
 import trellis as tr
 
-# Loops that would last for hours. Each is begun on all ranks; then SIGINT comes to the last rank alone, or to
-# all of them, one after the other.
+# These loops would last for hours. Each is begun on all ranks; then SIGINT comes to the last rank alone, or
+# to all of them, one after the other.
 PROGRAM = """
 import json, os, signal, sys, threading, time
 import numpy as np
@@ -100,7 +100,7 @@ with open(f"told.{tr.rank()}", "w") as file:
 """
 
 
-#: Seconds within which the stop button works.
+#: The stop button works within these seconds.
 LATE = 2.0
 
 
@@ -151,8 +151,8 @@ MEASURE = measurement(
     source={"positions": [[0, 0, 0, 0], [2, 2, 2, 2]]},
     correlators={"mesons": ["pion"]},
 )
-# A run whose third trajectory, or second solve, would last for hours; the first Ctrl-C waits for its end, and
-# the second one does not.
+# A run has a third trajectory, or a second solve, that would last for hours; the first Ctrl-C waits for its
+# end, and the second one does not.
 RUN_FOR_HOURS = """
 import os, signal, sys, threading, time
 import trellis as tr
@@ -189,7 +189,7 @@ main()
 
 
 def interrupted(folder: Path, kind: str, ranks: int) -> None:
-    """Begin a run, and give up to wait for its work in hand."""
+    """Begin a run, and give up waiting for its work in hand."""
     launcher = command(ranks=ranks)[: -len(command())]
     found = subprocess.run(
         [*launcher, *command()[:1], "-c", RUN_FOR_HOURS, kind],
@@ -208,7 +208,7 @@ def interrupted(folder: Path, kind: str, ranks: int) -> None:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same runs, which nothing stops."""
+    """Make the same runs, which nothing stops."""
     folder = tmp_path_factory.mktemp("plain")
     for kind, text in (("generate", GENERATE), ("measure", MEASURE)):
         write_run_file(folder / kind, text)
@@ -219,7 +219,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_second_interruption_of_generate(plain: Path, tmp_path: Path, ranks: int) -> None:
-    """It ends the trajectory in hand; those before are saved, and the run goes on bit for bit."""
+    """The second interruption ends the trajectory in hand; those before are saved, and the run goes on bit
+    for bit."""
     folder = write_run_file(tmp_path, GENERATE)
     interrupted(folder, "generate", ranks)
     assert (folder / "out" / "checkpoint.000002.json").exists()
@@ -231,7 +232,8 @@ def test_a_second_interruption_of_generate(plain: Path, tmp_path: Path, ranks: i
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_second_interruption_of_measure(plain: Path, tmp_path: Path, ranks: int) -> None:
-    """It ends the solve in hand; the source before is not solved again, and results have the same bits."""
+    """The second interruption ends the solve in hand; the source before is not solved again, and results have
+    the same bits."""
     folder = write_run_file(tmp_path, MEASURE)
     shutil.copy2(plain / "measure/field.1.ildg", folder)
     interrupted(folder, "measure", ranks)

@@ -1,4 +1,5 @@
-"""Processes that a launcher started, by its environment; those that MPI does not know; numbers of threads."""
+"""These tests cover processes that a launcher started, by its environment; those that MPI does not know;
+numbers of threads."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def test_the_innermost_launcher_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         return launchers.launched_ranks(), launchers.launched_rank()
 
     assert found() == (1, 0)
-    monkeypatch.setenv("SLURM_NTASKS", "8")  # an allocation
+    monkeypatch.setenv("SLURM_NTASKS", "8")  # this is an allocation
     monkeypatch.setenv("SLURM_PROCID", "0")
     assert found() == (1, 0)
     for count, (size, number) in enumerate(reversed(launchers.VARIABLES), start=4):
@@ -63,7 +64,8 @@ def test_processes_that_mpi_does_not_know_are_refused(tmp_path: Path, pair: tupl
 
 
 def test_processes_that_work_each_for_itself(tmp_path: Path) -> None:
-    """The last of four prints what it finds; one that mpirun started alone inside four tasks does, too."""
+    """The last of four processes prints what it finds; one that mpirun started alone inside four tasks does
+    so, too."""
     last = {"PMI_SIZE": "4", "PMI_RANK": "3"}
     failed = run("info", FIELD, cwd=tmp_path, status=1, **last)
     assert f"error (rank 3): 4 {SEVERAL}" in failed.stderr
@@ -96,7 +98,8 @@ subprocess.run(["mpirun", "-n", "2", "echo", "hello"], check=True)
 
 @pytest.mark.skipif(load().communicator_name() != "MPI", reason="a build without MPI starts no mpirun")
 def test_a_process_of_its_own_leaves_no_trace_of_mpi(tmp_path: Path) -> None:
-    """No folder that it shares with others, and nothing that an mpirun that it starts would inherit."""
+    """There is no folder that it shares with others, and nothing that an mpirun that it starts would
+    inherit."""
     words = [sys.executable, "-c", FROM_A_NOTEBOOK]
     variables = environment(OMPI_MCA_orte_tmpdir_base=str(tmp_path))
     found = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
@@ -104,7 +107,7 @@ def test_a_process_of_its_own_leaves_no_trace_of_mpi(tmp_path: Path) -> None:
 
 
 def test_mpirun_inside_a_job_step(tmp_path: Path) -> None:
-    """Two ranks of mpirun, in the environment of the last of three tasks."""
+    """There are two ranks of mpirun, in the environment of the last of three tasks."""
     inside = {"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "2"}
     found = run("doctor", "--quick", "--json", cwd=tmp_path, ranks=2, **inside)
     assert json.loads(found.stdout)["parallel"]["ranks"] == 2
@@ -131,7 +134,7 @@ def test_tasks_of_a_campaign_are_none_of_the_managers_processes(
 
 @pytest.mark.parametrize("threads", ["99999999999", "4294967298", "1000", "0", "-2", "two", "2,4294967298"])
 def test_threads_of_the_environment(tmp_path: Path, threads: str) -> None:
-    """OpenMP's runtime takes the first two modulo 2^32: for 1215752191 and for 2."""
+    """OpenMP's runtime takes the first two modulo 2^32: it reads 1215752191 and 2."""
     failed = run("doctor", "--quick", cwd=tmp_path, status=1, OMP_NUM_THREADS=threads)
     cores = os.cpu_count()
     assert (
@@ -161,7 +164,7 @@ def test_programs_in_python_are_refused_too(tmp_path: Path) -> None:
 
 
 def test_open_mpi_jobs_of_tests_share_a_folder_that_stays(open_mpi_folder: Path, tmp_path: Path) -> None:
-    """A job that ended last removed the folder in which another job made its own."""
+    """Once, a job that ended last removed the folder in which another job made its own."""
     if (launcher := shutil.which("mpirun")) is None:
         pytest.skip("this machine has no mpirun")
     words = [launcher, "-n", "1", "printenv", "OMPI_MCA_orte_top_session_dir"]

@@ -1,4 +1,4 @@
-"""File systems without locks: a library that is loaded first lets flock and fcntl fail as they do."""
+"""Some file systems have no locks: a library that is loaded first lets flock and fcntl fail as they do."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MEASURE = measurement(
 
 @pytest.fixture(scope="module")
 def no_locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library."""
+    """Return the library."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler here")

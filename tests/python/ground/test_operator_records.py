@@ -16,7 +16,7 @@ from trellis.ground.operator_records import OperatorRecord
 
 EXTENTS = (4, 4, 4, 4)
 PERIODIC = (1, 1, 1, 1)
-#: Six slices in no order: S^dagger is not gamma5 S gamma5.
+#: Six slices stand in no order: S^dagger is not gamma5 S gamma5.
 ZMOEBIUS = {"Ls": 4, "b5": [1.5 + 0.2j, 1.4, 1.6, 1.2], "c5": 0.5}
 
 
@@ -97,7 +97,7 @@ def test_mesons_warn_of_mirrored_antiquarks(U: tr.GaugeField) -> None:
         with pytest.warns(UserWarning, match="that of the mirrored coefficients") as found:
             use()
         assert [w.filename for w in found] == [__file__]
-    # with a twisted mass the antiquark is that of the other flavour: u and d, the charged pion
+    # With a twisted mass the antiquark is that of the other flavour: u and d make the charged pion.
     hermitian = [tr.WilsonClover(U, mass=0.3, twisted_mass=0.1), tr.MoebiusDomainWall(U, mass=0.3, Ls=4)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -108,7 +108,7 @@ def test_mesons_warn_of_mirrored_antiquarks(U: tr.GaugeField) -> None:
 
 
 def test_the_flag_is_what_propagators_do(U: tr.GaugeField) -> None:
-    """S(x, 0)^dagger = gamma5 S(0, x) gamma5 on two sites."""
+    """On two sites S(x, 0)^dagger is gamma5 S(0, x) gamma5."""
     x, origin = (1, 0, 2, 3), (0, 0, 0, 0)
     gamma5 = np.diag([1, 1, -1, -1])
     for M in (

@@ -1,4 +1,5 @@
-"""`progress=True` shows iterations, residuals and sweeps on standard error, as the place allows."""
+"""The option `progress=True` shows iterations, residuals and sweeps on standard error, as the place
+allows."""
 
 from __future__ import annotations
 
@@ -19,19 +20,19 @@ from trellis.ground.progress_display import displaying, place_of_display
 
 
 class Terminal(io.StringIO):
-    """Standard error that is a terminal."""
+    """This standard error is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 class ZMQInteractiveShell:
-    """The name of the shell of notebooks."""
+    """This class has the name of the shell of notebooks."""
 
 
 @pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A process that is the kernel of a notebook, without tqdm."""
+    """Make this process the kernel of a notebook, without tqdm."""
     monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setattr(sys.modules["IPython"], "get_ipython", ZMQInteractiveShell, raising=False)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
@@ -88,7 +89,7 @@ def test_a_notebook_with_tqdm(notebook: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     class Bar:
-        """It notes what tqdm's bar is told."""
+        """This class notes what tqdm's bar is told."""
 
         def __init__(self, total: float, desc: str, **_: object) -> None:
             self.total, self.n = total, 0.0

@@ -1,4 +1,5 @@
-"""Places of ranks and the surface between nodes: known figures, and the same rules as the compiled ones."""
+"""These tests cover places of ranks and the surface between nodes: known figures, and the same rules as the
+compiled ones."""
 
 from __future__ import annotations
 
@@ -20,10 +21,11 @@ from trellis.ground.rank_map import (
     surface_between_nodes,
 )
 
-#: The lattice of arXiv 1710.07041, whose solves were slow on 6 and 12 nodes with several ranks a node.
+#: This is the lattice of arXiv 1710.07041, whose solves were slow on 6 and 12 nodes with several ranks a
+#: node.
 LATTICE: Extents = (32, 32, 32, 96)
 NODES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
-#: For 4 ranks a node: sites of the largest node's surface, time fastest and as boxes.
+#: With 4 ranks a node, these are the sites of the largest node's surface, time fastest and as boxes.
 SURFACES = {4: (192, 64), 6: (160, 64), 8: (144, 80), 12: (112, 64), 16: (80, 56)}
 
 
@@ -85,7 +87,8 @@ def test_places_by_hand() -> None:
     assert rank_places("x_fastest", (4, 4, 4, 6), grid, nodes) == [0, 1, 2, 3, 4, 5]
     assert rank_places("time_fastest", (4, 4, 4, 6), grid, nodes) == [0, 3, 1, 4, 2, 5]
     assert node_box((4, 4, 4, 6), grid, 2) == (2, 1, 1, 1)
-    # each node has both places of x; forwards and backwards in t lie other nodes: 4 faces of 2 x 4 x 4 sites
+    # Each node has both places of x; forwards and backwards in t lie other nodes: these are 4 faces of 2 x 4
+    # x 4 sites.
     assert surface_between_nodes((4, 4, 4, 6), grid, [0, 1, 2, 3, 4, 5], nodes) == 4 * 32
     assert not nodes_are_boxes(grid, [0, 3, 1, 4, 2, 5], nodes)
 

@@ -1,4 +1,5 @@
-"""The tuner's cache: files of other processes, machines and times; the bits of runs with it and without."""
+"""These tests cover the tuner's cache: files of other processes, machines and times; the bits of runs with it
+and without."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from command_line import environment, run, stream_content, write_run_file
 from trellis.ground import tuning
 from trellis.ground.tuning import MOST_FILES, read_cache, this_machine, write_choices
 
-#: 8^3 x 8 links are 2.4 MB: beyond 512 KB kernels try their ways.
+#: Links of 8^3 x 8 are 2.4 MB: beyond 512 KB kernels try their ways.
 HEATBATH = """
 [lattice]
 extents = [8, 8, 8, 8]
@@ -116,7 +117,8 @@ def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_processes_write_at_the_same_time(tmp_path: Path) -> None:
-    """Each more often than files are merged; nothing is lost, and no reader finds half a file."""
+    """Each process writes more often than files are merged; nothing is lost, and no reader finds half a
+    file."""
     program = (
         "import sys; from pathlib import Path; from trellis.ground.tuning import *\n"
         "number, folder = int(sys.argv[1]), Path(sys.argv[2])\n"
@@ -175,7 +177,7 @@ def untuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def generated(folder: Path, untuned: Path, text: str = HEATBATH, **options: object) -> str:
-    """Standard error of a run that has the bits of the one without trials."""
+    """Return the standard error of a run that has the bits of the one without trials."""
     found = run("generate", "run.toml", cwd=write_run_file(folder, text), **options)
     assert stream_content(folder) == stream_content(untuned)
     return found.stderr
@@ -202,7 +204,7 @@ def test_equal_bits_tuned_untuned_and_with_a_foreign_cache(untuned: Path, tmp_pa
     doctor = json.loads(run("doctor", "--quick", "--json", cwd=tmp_path, TRELLIS_CACHE=str(cache)).stdout)
     assert sum(doctor["tuner"]["halos"].values()) == len(halos)
     generated(tmp_path / "tuned", untuned, **tune)
-    # every way that there can be, as the cache of another machine under this one's name
+    # Each pass has one way that there can be, as the cache of another machine under this one's name.
     for way in range(4 if ranks == 1 else 3):
         for path in (cache / "tuning").glob("*.json"):
             path.unlink()
@@ -213,7 +215,7 @@ def test_equal_bits_tuned_untuned_and_with_a_foreign_cache(untuned: Path, tmp_pa
 
 
 def test_a_run_that_tunes_keeps_what_it_finds(untuned: Path, tmp_path: Path) -> None:
-    text = HEATBATH + '[machine]\ntune = "on"\n'  # before the environment
+    text = HEATBATH + '[machine]\ntune = "on"\n'  # the environment comes before it
     generated(tmp_path / "run", untuned, text, TRELLIS_TUNE="off", TRELLIS_CACHE=str(tmp_path))
     found = read_cache(tmp_path / "tuning")
     assert len(found.files) == 1

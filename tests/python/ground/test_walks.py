@@ -17,7 +17,8 @@ import trellis as tr
 from trellis.evolve.heatbath import HeatBath
 from trellis.evolve.hmc import HMC, Level, gauge_monomial
 
-#: More launches than one turn of each walk; the whole trial for what launches three times or more.
+#: There are more launches than one turn of each walk, and the whole trial for what launches three times or
+#: more.
 TIMES = 9
 
 

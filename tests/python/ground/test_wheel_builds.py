@@ -59,7 +59,7 @@ def test_a_build_of_ones_own_has_none(tmp_path: Path) -> None:
 
 
 def test_it_is_imported_as_the_compiled_part(tmp_path: Path) -> None:
-    """A package without a module beside it, as in a wheel, has this build's module as that of a level."""
+    """In a package without a module beside it, as in a wheel, this build's module is that of a level."""
     module = Path(load().__file__)
     package = tmp_path / "trellis"
     package.mkdir()

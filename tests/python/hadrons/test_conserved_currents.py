@@ -1,4 +1,5 @@
-"""Conserved currents: derivatives in a U(1) background, the axial one at the source, run files."""
+"""These tests cover conserved currents: derivatives in a U(1) background, the axial one at the source, run
+files."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def in_background(kind: str, U: tr.GaugeField, theta: np.ndarray, mu: int) -> np
 def test_vector_current_is_the_derivative_in_a_background_phase(
     U: tr.GaugeField, kind: str, direction: str, n: tuple[int, ...], time: int | None
 ) -> None:
-    """U -> exp(i theta) U is lambda = -i theta in D -> D - lambda Gamma: dC/dtheta = -i N."""
+    """The change U -> exp(i theta) U is lambda = -i theta in D -> D - lambda Gamma: dC/dtheta = -i N."""
     solve, S = solved(kind, U)
     F = tr.conserved_current_propagator(solve, S, direction=direction, momentum=n, time=time)
     momenta = [(0, 0, 0), (1, 0, 0)]
@@ -77,7 +78,8 @@ def test_vector_current_is_the_derivative_in_a_background_phase(
 
 
 def test_axial_current_at_the_source(U: tr.GaugeField) -> None:
-    """Inserted and brought back to the source it is the A_4(t) that the solve contracts without inserting."""
+    """The current that is inserted and brought back to the source is the A_4(t) that the solve contracts
+    without inserting."""
     M = tr.MoebiusDomainWall(U, mass=0.15, boundary=PHASES, Ls=4, b5=1.4, c5=0.3, columns_per_solve=6)
     solve = tr.even_odd(tr.cg(tolerance=1e-13), form="asymmetric")(M)
     S = solve.propagator(tr.point_source(U.geometry, AT), keep_fields=True, axial_current=True)
@@ -92,7 +94,7 @@ def test_axial_current_at_the_source(U: tr.GaugeField) -> None:
 
 @pytest.fixture(scope="module")
 def folder(U: tr.GaugeField, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of RUN on one rank, in out/."""
+    """Make a run of RUN on one rank, in out/."""
     path = tmp_path_factory.mktemp("measured")
     U.write(path / "configuration.1.ildg")
     (path / "measure.toml").write_text(RUN)

@@ -1,4 +1,5 @@
-"""Conserved currents with a fixed sink: sums over their times, charge, run files, ranks, what is refused."""
+"""These tests cover conserved currents with a fixed sink: sums over their times, charge, run files, ranks,
+what is refused."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def solved(U: tr.GaugeField, tolerance: float = 1e-13, **options: object) -> tup
 def test_feynman_hellmann_is_the_sum_over_times(
     U: tr.GaugeField, coefficients: dict, current: tr.ConservedCurrent, spin: str
 ) -> None:
-    """At every sink time, those that wrap around too, for UU, DD and up - down in one solve."""
+    """This holds at every sink time, those that wrap around too, for UU, DD and up - down in one solve."""
     solve, S = solved(U, **coefficients)
     F = tr.conserved_current_propagator(solve, S, current=current.kind, direction=current.direction)
     N = {q: tr.nucleon_feynman_hellmann(S, F, insertion=q, spin=spin)[0] for q in ("up", "down")}
@@ -52,7 +53,8 @@ def test_feynman_hellmann_is_the_sum_over_times(
 @pytest.mark.parametrize("boundary", [DIRICHLET, (1, 1, 1, -1)], ids=["dirichlet", "antiperiodic"])
 @pytest.mark.parametrize("coefficients", [SHAMIR, MOEBIUS], ids=["shamir", "moebius"])
 def test_charge_between_source_and_sink(U: tr.GaugeField, coefficients: dict, boundary: tuple) -> None:
-    """2 C(t) on up and C(t) on down at each time, beside what goes around an antiperiodic lattice."""
+    """The charge is 2 C(t) on up and C(t) on down at each time, beside what goes around an antiperiodic
+    lattice."""
     solve, S = solved(U, boundary=boundary, **coefficients)
     C = tr.nucleon(S)[0]
     for insertion, charge in (("up", 2), ("down", 1)):
@@ -91,7 +93,7 @@ def test_with_momenta_smeared_sinks_and_local_currents(U: tr.GaugeField) -> None
 
 
 def test_wilson_twisted_doublet(U: tr.GaugeField) -> None:
-    """The conserved vector current of Wilson-type quarks, with Y of the other flavour's operator."""
+    """The conserved vector current of Wilson-type quarks is there, with Y of the other flavour's operator."""
     solves = [
         tr.even_odd(tr.cg(tolerance=1e-13))(
             tr.WilsonClover(U, mass=0.3, csw=1.0, twisted_mass=mu, boundary=DIRICHLET)
@@ -110,7 +112,8 @@ def test_wilson_twisted_doublet(U: tr.GaugeField) -> None:
 
 @pytest.mark.parametrize("anisotropy", [{}, {"nu": 0.9, "xi0": 1.4, "csw_temporal": 0.7}], ids=["1", "xi0"])
 def test_ward_identity_of_wilson_quarks(U: tr.GaugeField, anisotropy: dict) -> None:
-    """sum_k -2i sin(q_k / 2) V_k(q, tau) + V_4(q, tau) - V_4(q, tau - 1) = 0 off source and sink."""
+    """The identity is sum_k -2i sin(q_k / 2) V_k(q, tau) + V_4(q, tau) - V_4(q, tau - 1) = 0 off source and
+    sink."""
     M = tr.WilsonClover(U, mass=0.3, csw=1.0, **anisotropy)
     solve = tr.even_odd(tr.cg(tolerance=1e-13))(M)
     S = solve.propagator(tr.point_source(U.geometry, AT))
@@ -167,7 +170,7 @@ def test_mistakes_are_refused(U: tr.GaugeField) -> None:
 
 
 def test_kernels_of_zero_are_refused(U: tr.GaugeField) -> None:
-    """b5 + c5 = 0: currents at the sink are divided by it, and came out as NaN."""
+    """With b5 + c5 = 0 currents at the sink are divided by it, and came out as NaN."""
     solve, S = solved(U, 1e-3, b5=0.5, c5=-0.5)
     with pytest.raises(tr.BadArgument, match=r"fixed sink: expected b5 \+ c5 other than 0, found Moebius"):
         tr.three_point(solve, S, [V4], separations=[2], insertion="up")
@@ -205,7 +208,7 @@ def tables(path: Path) -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of RUN on one rank, in out/."""
+    """Make a run of RUN on one rank, in out/."""
     path = tmp_path_factory.mktemp("measured")
     tr.quenched(lattice=(4, 2, 2, 4), beta=5.8, seed=5, sweeps=10).write(path / "configuration.1.ildg")
     (path / "measure.toml").write_text(RUN)
@@ -214,7 +217,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_run_file(folder: Path) -> None:
-    """Beside local currents; sums over times are fh_."""
+    """Conserved currents stand beside local ones; the sums over times are fh_."""
     found = tables(folder / "out")
     names = ("V4", "V4_conserved", "A3", "A3_conserved")
     labels = {f"three_point_{c}_t{t:02}_{q}" for c in names for t in (2, 3) for q in ("UU", "DD")}
@@ -239,7 +242,7 @@ def test_the_same_bits_on_two_ranks(folder: Path, tmp_path: Path, grid: str) -> 
 
 
 def test_run_file_without_feynman_hellmann(folder: Path, tmp_path: Path) -> None:
-    """It keeps the 5-D fields just as well, and up - down is one solve."""
+    """The run keeps the 5-D fields just as well, and up - down is one solve."""
     text = RUN.replace('[feynman_hellmann]\ncurrents = ["V4_conserved", "A3_conserved"]\n', "")
     text = text.replace('"V4", "A3_conserved", "V4_conserved", "A3"', '"A3_conserved"')
     text = text.replace('"separate"', '"isovector"').replace('"configuration', f'"{folder}/configuration')

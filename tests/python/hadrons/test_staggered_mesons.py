@@ -69,7 +69,7 @@ def test_every_channel_equals_numpy():
     assert np.array_equal(
         tr.staggered_mesons(light, heavy, channels=["rho_t_y"])["rho_t_y"][0], found["rho_t_y"][0]
     )
-    # the antiquark runs backwards: epsilon S(x, src)^dagger epsilon is S(src, x)
+    # The antiquark runs backwards: epsilon S(x, src)^dagger epsilon is S(src, x).
     backwards = np.linalg.inv(dense_staggered(U.to_numpy(), 0.7)).reshape(volume, 3, volume, 3)[site]
     t, z, y, x = np.meshgrid(*map(np.arange, (4, 4, 6, 4)), indexing="ij")
     epsilon = np.where((x + y + z + t + sum(at)) % 2, -1, 1).ravel()
@@ -78,8 +78,8 @@ def test_every_channel_equals_numpy():
 
 
 def free_propagator(extents: tuple[int, ...], mass: float) -> NDArray[np.float64]:
-    """Return M^-1(x, 0) of one colour, unit links: (m - D) G, G = (m^2 + sum sin^2 p)^-1 by a sum over
-    momenta."""
+    """Return M^-1(x, 0) of one colour on unit links: (m - D) G, where a sum over momenta gives G = (m^2 + sum
+    sin^2 p)^-1."""
     Lx, Ly, Lz, Lt = extents
     p = [2 * np.pi * np.arange(L) / L for L in (Lx, Ly, Lz)] + [np.pi * (2 * np.arange(Lt) + 1) / Lt]
     pt, pz, py, px = np.meshgrid(*p[::-1], indexing="ij")
@@ -133,7 +133,8 @@ def phase_of(spin: str, corner: tuple[int, ...]) -> float:
 
 @pytest.mark.parametrize("name", LOCAL_CHANNELS)
 def test_signs_belong_to_spin_and_taste(name):
-    """chibar phase chi has the correlator phase epsilon |S|^2; the partner's sign is that times (-1)^t."""
+    """The bilinear chibar phase chi has the correlator phase epsilon |S|^2; the partner's sign is that times
+    (-1)^t."""
     channel = LOCAL_CHANNELS[name]
     for corner in itertools.product((0, 1), repeat=4):
         x, y, z, t = map(np.array, corner)

@@ -1,4 +1,4 @@
-"""Baryons with any phase in time: correlators do not depend on where in time the source is."""
+"""Correlators of baryons with any phase in time do not depend on where in time the source is."""
 
 from __future__ import annotations
 

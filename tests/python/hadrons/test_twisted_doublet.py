@@ -22,7 +22,7 @@ def U() -> tr.GaugeField:
 
 
 class Doublet:
-    """It has the solvers and propagators of up and down."""
+    """This class holds the solvers and propagators of up and down."""
 
     def __init__(self, U: tr.GaugeField, csw: float, **changes: float) -> None:
         method = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-12)))
@@ -75,7 +75,8 @@ def test_the_sum_over_times_is_that_of_feynman_hellmann(doublet: Doublet, curren
 
 
 def test_currents_are_derivatives_with_respect_to_the_masses(U: tr.GaugeField, doublet: Doublet) -> None:
-    """D - lambda and D - i lambda gamma5 on up alone, by differences of lambda = +-1e-3 (error 1e-6)."""
+    """The currents are D - lambda and D - i lambda gamma5 on up alone, by differences of lambda = +-1e-3
+    (error 1e-6)."""
     d, step = doublet, 1e-3
     csw = d.up.operator.csw
     for key, current, factor in (("mass", "1", 1), ("mu", "gamma5", 1j)):
@@ -106,7 +107,7 @@ def test_one_propagator_for_both_is_named(doublet: Doublet) -> None:
     with pytest.raises(tr.BadArgument, match='expected "up" or "down", found "isovector"'):
         tr.nucleon_sequential_source(d.S_up, down=d.S_down, separation=1, insertion="isovector")
     source = tr.nucleon_sequential_source(d.S_up, down=d.S_down, **both)
-    with pytest.raises(tr.BadArgument, match="opposite mu"):  # solved with up's own operator
+    with pytest.raises(tr.BadArgument, match="opposite mu"):  # it is solved with up's own operator
         tr.nucleon_three_point(d.up.propagator(source), d.S_up, ["1"])
     with pytest.raises(tr.BadArgument, match="expected down and solve_down, or neither"):
         tr.three_point(d.up, d.S_up, ["1"], separations=[1], insertion="up", down=d.S_down)

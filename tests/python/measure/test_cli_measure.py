@@ -1,4 +1,5 @@
-"""trellis measure: what its files hold, the same bits on any number of ranks, resuming, and mistakes."""
+"""These tests cover trellis measure: what its files hold, the same bits on any number of ranks, resuming, and
+mistakes."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def write_run(folder: Path, *changes: tuple[str, str], name: str = "other.toml")
 
 
 def datasets(path: Path) -> dict[str, bytes]:
-    """All of them: none depends on clocks."""
+    """Return all datasets: none depends on clocks."""
     found: dict[str, bytes] = {}
 
     def take(name: str, dataset: h5py.Dataset | h5py.Group) -> None:
@@ -146,7 +147,7 @@ def test_json(measured: Path) -> None:
 
 
 def test_the_speed_of_several_solves() -> None:
-    """Work over time: 30 s of 10 GF/s and 10 s of 30, at 20 and 10 GB/s, peak 100."""
+    """The speed is work over time: 30 s of 10 GF/s and 10 s of 30, at 20 and 10 GB/s, peak 100."""
 
     def report(seconds: float, gflops: float, gbytes: float) -> tr.SolveReport:
         return tr.SolveReport(
@@ -170,7 +171,7 @@ def test_the_same_bits(measured: Path, ranks: int, threads: int) -> None:
 
 @pytest.mark.parametrize("ranks, per_node", [(4, 2), (8, 4), (8, 2)])
 def test_the_same_bits_with_ranks_grouped_by_node(measured: Path, ranks: int, per_node: int) -> None:
-    """Nodes pretended: each is a box of the process grid, which need not be in the order of ranks."""
+    """Nodes are pretended: each is a box of the process grid, which need not be in the order of ranks."""
     folder = f"nodes_{ranks}_{per_node}"
     grid = "[1, 2, 2, 1]" if ranks == 4 else "[1, 2, 2, 2]"
     text = (measured / "measure.toml").read_text().replace('"out"', f'"{folder}"')
@@ -498,7 +499,7 @@ def test_a_kill_loses_the_configuration_in_hand_only(measured: Path) -> None:
 
 
 def test_lattices_that_differ(measured: Path) -> None:
-    """Refused before anything is computed, and beside finished results."""
+    """They are refused before anything is computed, and beside finished results."""
     tr.weak_field((4, 4, 4, 4), seed=1).write(measured / "small.13.ildg")
     files = '"ensemble/configuration.*.ildg"'
     changes = [("[2, 1, 0, 5]", "[2, 1, 0, 3]"), ('"out"', '"differ"')]
@@ -519,7 +520,7 @@ def test_lattices_that_differ(measured: Path) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_all_files_that_cannot_be_measured_are_named_first(measured: Path, ranks: int) -> None:
-    """With what is wrong; nothing is computed, and no folder made."""
+    """They are named with what is wrong; nothing is computed, and no folder is made."""
     whole = (measured / "ensemble" / "configuration.000006.ildg").read_bytes()
     for file, content in {
         "bad.20.ildg": whole[:-1000],
@@ -562,7 +563,7 @@ def test_two_files_of_one_number(measured: Path) -> None:
 
 
 def test_sigterm_finishes_what_is_written(ensemble: Path) -> None:
-    """The finished one is saved, the other is left to --resume."""
+    """The finished result is saved, and the other one is left to --resume."""
     text = MEASURE.replace('"out"', '"stopped"').replace("1e-09", "1e-13")
     (ensemble / "stopped.toml").write_text(text)
     found = stopped_by_signal(
@@ -575,7 +576,7 @@ def test_sigterm_finishes_what_is_written(ensemble: Path) -> None:
 
 
 def test_noise_and_the_minimal_residual(measured: Path) -> None:
-    """The one-end trick by the run file and by the library."""
+    """The run file and the library agree on the one-end trick."""
     name = write_run(
         measured,
         ('directory = "out"', 'directory = "out_noise"'),

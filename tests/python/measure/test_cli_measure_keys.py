@@ -1,4 +1,5 @@
-"""trellis measure: keys of solvers, boundaries, sources and channels against exact relations."""
+"""These tests compare trellis measure with exact relations: keys of solvers, boundaries, sources and
+channels."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def U(folder: Path) -> tr.GaugeField:
 
 
 def measure(folder: Path, name: str, *, field: str = "field", **tables: str) -> Path:
-    """The result of a run file with these lines in its tables."""
+    """Return the result of a run file with these lines in its tables."""
     lines = {key: tables.get(key, "") for key in ("fermion", "source", "output", "further")}
     lines |= {"solver": tables.get("solver", "tolerance = 1e-11"), "correlators": tables["correlators"]}
     if "mass" not in lines["fermion"]:
@@ -111,7 +112,8 @@ for i in range(3):
 
 
 def test_kappas_of_doublers_are_warned_about(folder: Path) -> None:
-    """1.2 for 0.12 solves for light doublers, or for nothing at all; masses of an overlap's kernel pass."""
+    """A kappa of 1.2 for 0.12 solves for light doublers, or for nothing at all; masses of an overlap's kernel
+    pass."""
     fermion = 'type = "wilson"\nkappa = 0.2\nstrange_kappa = 1.2\nboundary = [0, 0, 0, 0.5]'
     lines = {"source": "", "output": "", "further": "", "solver": "max_iterations = 1", "correlators": PION}
     (folder / "misprint.toml").write_text(MEASURE.format(folder="misprint", fermion=fermion, **lines))
@@ -121,7 +123,7 @@ def test_kappas_of_doublers_are_warned_about(folder: Path) -> None:
 
 
 def test_anisotropic_domain_walls(folder: Path, U: tr.GaugeField) -> None:
-    """The keys of Wilson quarks, and a warning said once where the walls bind doublers."""
+    """The keys of Wilson quarks are taken, and a warning is said once where the walls bind doublers."""
     fermion = 'type = "domain_wall"\nmass = 0.4\nLs = 4\nM5 = 1.3\nnu = 0.9\nxi0 = 1.5'
     lines = {"source": "", "output": "", "further": "", "solver": "tolerance = 1e-11", "correlators": PION}
     (folder / "walls.toml").write_text(MEASURE.format(folder="walls", fermion=fermion, **lines))
@@ -137,10 +139,10 @@ def test_anisotropic_domain_walls(folder: Path, U: tr.GaugeField) -> None:
 
 
 def octet(q1: np.ndarray, q2: np.ndarray, parity: int, time: int) -> np.ndarray:
-    """sum_x tr[(1 + parity gamma_t)/2 < B Bbar >] at rest, B = eps (q1^T C gamma5 q2) q1, by all Wick
-    contractions; time from the source, without the sign of three antiperiodic quarks."""
+    """Return sum_x tr[(1 + parity gamma_t)/2 < B Bbar >] at rest, B = eps (q1^T C gamma5 q2) q1, by all Wick
+    contractions; time counts from the source, without the sign of three antiperiodic quarks."""
     G = GAMMA_Y @ GAMMA_T @ GAMMA_5
-    # < q q^dagger > = S gamma_t; [site of a time slice, spin, spin', colour, colour']
+    # The mean is < q q^dagger > = S gamma_t, with [site of a time slice, spin, spin', colour, colour'].
     T1, T2 = (
         np.einsum("tnijab,jk->tnikab", S.reshape(4, 64, 4, 4, 3, 3), GAMMA_T, optimize=True) for S in (q1, q2)
     )
@@ -155,7 +157,7 @@ def octet(q1: np.ndarray, q2: np.ndarray, parity: int, time: int) -> np.ndarray:
 
 
 def test_baryons_of_negative_parity(folder: Path, U: tr.GaugeField) -> None:
-    """Against a contraction in NumPy that shares nothing with the library's."""
+    """The results agree with a contraction in NumPy that shares nothing with the library's."""
     baryons = ["nucleon", "sigma", "nucleon_negative", "sigma_negative", "delta_negative", "omega_negative"]
     path = measure(
         folder,
@@ -215,7 +217,7 @@ def with_phases(U: tr.GaugeField, angles: tuple[float, ...]) -> tr.GaugeField:
 
 @pytest.mark.parametrize("operator", [tr.WilsonClover, tr.MoebiusDomainWall, tr.Staggered])
 def test_phases_of_operators_are_those_of_links(U: tr.GaugeField, operator: type) -> None:
-    """Complex ones in all directions, with a clover term, that has plaquettes only."""
+    """Phases are complex ones in all directions, with a clover term, that has plaquettes only."""
     angles = (0.3, -1.1, 2.0, 0.7)
     arguments = {"mass": 0.2, "link_reals": 18}
     if operator is tr.WilsonClover:
@@ -233,7 +235,8 @@ def test_phases_of_operators_are_those_of_links(U: tr.GaugeField, operator: type
 
 @pytest.mark.parametrize("fermion", ["clover", "domain_wall"])
 def test_thirds_of_a_turn_are_links_of_the_centre(folder: Path, U: tr.GaugeField, fermion: str) -> None:
-    """boundary = [2/3, 0, -2/3, 1] is the periodic run on links times exp(+-2 pi i/3), baryons too."""
+    """The phases boundary = [2/3, 0, -2/3, 1] give the periodic run on links times exp(+-2 pi i/3), baryons
+    too."""
     turn = 2 * np.pi / 3
     with_phases(U, (turn, 0, -turn)).write(folder / "centre.1.ildg", "ildg")
     keys = 'type = "domain_wall"\nLs = 4\nmass = 0.2' if fermion == "domain_wall" else ""
@@ -274,7 +277,8 @@ def test_any_phases_in_space(folder: Path, U: tr.GaugeField) -> None:
 
 
 def test_a_number_in_time_is_the_word(folder: Path) -> None:
-    """A phase of -1, 1 or 3 in time has the bits of antiperiodic, 0 those of periodic: one run."""
+    """A phase of -1, 1 or 3 in time has the bits of antiperiodic, and 0 has those of periodic: both are one
+    run."""
     tables = {"correlators": 'mesons = ["pion"]\nbaryons = ["nucleon"]'}
 
     def result(name: str, boundary: str) -> Path:
@@ -362,7 +366,7 @@ def test_low_modes_and_results_of_another_phase_are_refused(folder: Path) -> Non
 
 
 def test_walls_with_momentum_are_sums_of_points(folder: Path, U: tr.GaugeField) -> None:
-    """S(x) = sum_y exp(i p.y) S(x, y), and the pion of it."""
+    """The solution is S(x) = sum_y exp(i p.y) S(x, y), and the pion is that of it."""
     path = measure(
         folder,
         "wall",
@@ -386,7 +390,7 @@ def test_walls_with_momentum_are_sums_of_points(folder: Path, U: tr.GaugeField) 
 
 
 def test_momenta_of_hadrons_from_walls(folder: Path) -> None:
-    """Free quarks: mesons have no momentum, baryons 3 p, that is -p on four sites."""
+    """The quarks are free: mesons have no momentum, baryons have 3 p, that is -p on four sites."""
     tr.cold((4, 4, 4, 4)).write(folder / "unit.1.ildg", "ildg")
     path = measure(
         folder,

@@ -1,4 +1,4 @@
-"""trellis measure, stopped and resumed: what is saved, and what was changed since."""
+"""These tests stop and resume trellis measure: what is saved, and what was changed since."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEASURE = measurement()
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two configurations with their results."""
+    """Make two configurations with their results."""
     for number in (1, 2):
         tr.weak_field((4, 4, 4, 4), seed=number).write(tmp_path / f"field.{number}.ildg")
     (tmp_path / "run.toml").write_text(MEASURE)
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def replace(path: Path, seed: int, format: str = "ildg") -> None:
-    """By another field, which takes as many bytes."""
+    """Replace a configuration by another field, which takes as many bytes."""
     tr.weak_field((4, 4, 4, 4), seed=seed).write(path, format)
 
 
@@ -42,7 +42,7 @@ def resume(folder: Path, status: int = 0, ranks: int = 1) -> str:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_replaced_configurations(folder: Path, ranks: int) -> None:
-    """Refused by name; without its result the new one is measured, beside the other as it was."""
+    """They are refused by name; without its result the new one is measured, beside the other as it was."""
     replace(folder / "field.2.ildg", seed=3)
     results = [folder / "out" / f"correlators.{number:06d}.h5" for number in (1, 2)]
     before = [path.read_bytes() for path in results]
@@ -68,7 +68,7 @@ def test_all_that_were_replaced_are_named(folder: Path) -> None:
 
 
 def test_the_same_content_with_another_date_or_name(folder: Path) -> None:
-    """Copied or touched: read again, and no reason to stop."""
+    """A file that is copied or touched is read again, and is no reason to stop."""
     os.utime(folder / "field.1.ildg", ns=(0, 0))
     (folder / "field.2.ildg").rename(folder / "field.x2.ildg")
     said = resume(folder)
@@ -89,7 +89,7 @@ def test_files_without_checksums_are_compared_by_their_plaquette(folder: Path) -
 
 
 def test_results_of_older_versions(folder: Path) -> None:
-    """They say nothing of size and date: the checksums decide."""
+    """These results say nothing of size and date: the checksums decide."""
     for path in folder.glob("out/*.h5"):
         with h5py.File(path, "a") as file:
             del file.attrs["input_bytes"], file.attrs["input_modified_ns"]
@@ -101,7 +101,8 @@ def test_results_of_older_versions(folder: Path) -> None:
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("name", ["configurations", "correlators/pion", "solves/iterations"])
 def test_results_with_a_flipped_bit(folder: Path, name: str, ranks: int) -> None:
-    """Refused by name of file and dataset; moved away, the same is measured again."""
+    """Results with a flipped bit are refused by name of file and dataset; once moved away, they are measured
+    again."""
     result = folder / "out/correlators.000002.h5"
     with h5py.File(result) as file:
         before = file["correlators/pion"][()].tobytes()
@@ -137,10 +138,10 @@ SEVERAL_SOLVES = measurement(
     flow={"time": 0.5},
     output={"propagators": True},
 )
-#: Solves of a configuration: two sources, each with two quarks, a current, and a sink.
+#: A configuration has these solves: two sources, each with two quarks, a current, and a sink.
 SOLVES = 8
 
-# A run that gets a signal in the middle of its solve of this number, and tells how many it began.
+# This run gets a signal in the middle of its solve of this number, and tells how many it began.
 STOPPED = """
 import os, signal, sys
 from trellis.solve.bound import BoundSolver
@@ -193,7 +194,7 @@ def correlators(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two configurations, and their results of a run that nothing stops."""
+    """Make two configurations, and their results of a run that nothing stops."""
     folder = tmp_path_factory.mktemp("plain")
     for number in (1, 2):
         tr.weak_field((4, 4, 4, 4), seed=number).write(folder / f"field.{number}.ildg")
@@ -230,7 +231,7 @@ def test_a_stop_waits_for_one_solve(
 
 @pytest.fixture
 def begun(plain: Path, tmp_path: Path) -> Path:
-    """A run that was killed in the second source of its first configuration."""
+    """Make a run that was killed in the second source of its first configuration."""
     for path in [*plain.glob("field.*"), plain / "run.toml"]:
         shutil.copy2(path, tmp_path)
     stopped(tmp_path, SOLVES // 2 + 2, "SIGKILL", status=-9)
@@ -269,7 +270,7 @@ def test_a_run_that_does_not_go_on_leaves_finished_sources_alone(begun: Path) ->
 
 
 def test_stored_propagators_of_another_run(plain: Path, begun: Path) -> None:
-    """Neither used nor replaced, and those that are damaged are named."""
+    """They are neither used nor replaced, and those that are damaged are named."""
     (begun / "out/correlators.000001.unfinished").unlink()
     assert "out has propagators of configuration 1; go on with --resume" in (
         run("measure", "run.toml", cwd=begun, status=1).stderr

@@ -1,4 +1,5 @@
-"""trellis measure: propagators that are stored, and measured from instead of solving again."""
+"""These tests cover trellis measure with propagators that are stored: it measures from them instead of
+solving again."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ tolerance = 1e-8
 [source]
 positions = [[1, 2, 3, 4]]
 """
-#: What the first run measures, and what is thought of later.
+#: The first run measures FEW, and MORE is thought of later.
 FEW = '[correlators]\nmesons = ["pion"]\nbaryons = []\n'
 MORE = """\
 [correlators]
@@ -61,13 +62,13 @@ FROM = '[stored_propagators]\ndirectory = "{}"\n'
 
 
 def measured(folder: Path, text: str) -> None:
-    """A run in this process."""
+    """Make a run in this process."""
     (folder / "run.toml").write_text(text)
     measure(Path("run.toml"), resume=False, json=True)
 
 
 def datasets(path: Path) -> dict[str, bytes]:
-    """All of them: none depends on clocks."""
+    """Return all datasets: none depends on clocks."""
     with h5py.File(path) as file:
         names = [f"{group}/{name}" for group in ("correlators", "solves") for name in file[group]]
         return {name: file[name][()].tobytes() for name in names}
@@ -80,7 +81,7 @@ def stored_runs(path: Path) -> list[int] | None:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two fields, runs that store propagators, and what runs find that solve for all."""
+    """Make two fields, runs that store propagators, and what runs find that solve for all."""
     folder = tmp_path_factory.mktemp("stored")
     for number in (1, 2):
         tr.weak_field((4, 4, 4, 8), seed=number).write(folder / f"field.{number}.ildg")
@@ -97,7 +98,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy, in which runs start."""
+    """Make a copy, in which runs start."""
     shutil.copytree(plain, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
     return tmp_path / "copy"
@@ -107,7 +108,7 @@ def folder(plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 @pytest.mark.parametrize("fermion", ["clover", "moebius"])
 @pytest.mark.parametrize("format", ["hdf5", "lime"])
 def test_the_bits_of_a_run_that_solves(folder: Path, fermion: str, format: str, ranks: int) -> None:
-    """Correlators, midpoints and what is said of solves; only the currents' are done."""
+    """Correlators, midpoints and what is said of solves are the same; only the currents' solves are done."""
     text, direct, stored = (
         (CLOVER, "direct", f"{format}_64") if fermion == "clover" else (MOEBIUS, "walls", f"walls_{format}")
     )
@@ -127,7 +128,7 @@ def test_the_bits_of_a_run_that_solves(folder: Path, fermion: str, format: str, 
 
 
 def test_contractions_alone_take_no_solve(folder: Path) -> None:
-    """Nor low modes, which nothing needs."""
+    """They take no low modes either, which nothing needs."""
     text = HEAD + CLOVER + FROM.format("hdf5_64") + "[deflation]\nmodes = 4\n" + FEW
     (folder / "run.toml").write_text(text + '[output]\ndirectory = "out"\n')
     said = run("measure", "run.toml", cwd=folder).stdout
@@ -148,13 +149,13 @@ def test_numbers_of_32_bits_are_rounded(folder: Path, format: str, capsys: pytes
         for name, exact in old["correlators"].items():
             assert np.allclose(new["correlators"][name], exact, rtol=0, atol=1e-6 * np.abs(exact).max())
         assert (new["correlators/pion"][()] != old["correlators/pion"][()]).any()
-    # written in 64 bits they are no better, and say so
+    # Written in 64 bits they are no better, and say so.
     measured(folder, HEAD + CLOVER + FROM.format("out") + FEW + '[output]\ndirectory = "again"\n')
     assert "has 32 bits" in capsys.readouterr().err
 
 
 def test_from_one_format_into_the_other(folder: Path) -> None:
-    """A run that stores what it reads: bit for bit, and there and back."""
+    """A run that stores what it reads keeps it bit for bit, there and back."""
     text = HEAD + MOEBIUS + FEW
     measured(folder, text + FROM.format("walls_hdf5") + STORE.format("lime", 64, "there"))
     measured(folder, text + FROM.format("there") + STORE.format("hdf5", 64, "back"))
@@ -202,7 +203,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("change", "words"), OTHERS, ids=lambda value: str(value[0])[:30])
 def test_other_propagators_are_refused(folder: Path, change: tuple[str, str], words: list[str]) -> None:
-    """With what was expected and found; nothing is measured."""
+    """They are refused with what was expected and found; nothing is measured."""
     for number in (1, 3):
         tr.weak_field((4, 4, 4, 8), seed=9).write(f"other.{number}.ildg")
     text = HEAD + CLOVER + FROM.format("hdf5_64") + FEW + '[output]\ndirectory = "out"\n'
@@ -291,7 +292,7 @@ def test_all_ranks_refuse(folder: Path) -> None:
 
 
 def test_midpoints_of_lime_files(folder: Path) -> None:
-    """One that is missing or of another propagator is named."""
+    """A file that is missing or of another propagator is named."""
     text = HEAD + MOEBIUS + FROM.format("walls_lime") + FEW + '[output]\ndirectory = "out"\n'
     first, second = (folder / f"walls_lime/propagator.00000{n}.0.midpoint.lime" for n in (1, 2))
     shutil.copy(second, first)

@@ -24,7 +24,7 @@ tolerance = 1e-9
 directory = "out"
 """
 
-#: Prints what is stated beside how much the process grew from there on, both in MiB.
+#: This prints what is stated beside how much the process grew from there on, both in MiB.
 PROGRAM = """\
 import re, sys
 from trellis.commands.cli import main
@@ -100,7 +100,7 @@ CASES = {
 def test_the_stated_memory_covers_the_peak(tmp_path: Path, case: str) -> None:
     """A third of it and 96 MiB may be left: the largest parts do not all exist at one time."""
     fermion, solver, correlators = CASES[case]
-    # staggered propagators have a sixteenth of the numbers
+    # Staggered propagators have a sixteenth of the numbers.
     lattice = (16, 16, 16, 16) if "staggered" in fermion or "hisq" in fermion else (8, 8, 8, 8)
     tr.weak_field(lattice, seed=1).write(tmp_path / "field.1.ildg")
     if "type" not in fermion:

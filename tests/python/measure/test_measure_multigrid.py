@@ -1,4 +1,5 @@
-"""`trellis measure` with solver.type = "multigrid": one set-up for a configuration, and the results of cg."""
+"""With solver.type = "multigrid" `trellis measure` has one set-up for a configuration, and the results of
+cg."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ directory = "out"
 """
 TABLES = {"type": "clover", "fermion": "", "mesons": '["pion"]', "time": "2"}
 STRANGE = TABLES | {"fermion": "strange_kappa = 0.1200", "mesons": '["pion", "kaon"]'}
-#: By name: the tables, and the kappa of the set-up.
+#: Each name has its tables, and the kappa of the set-up.
 RUNS = {
     "two masses": (STRANGE, 0.1300),
     "the second one is lighter": (STRANGE | {"fermion": "strange_kappa = 0.1310"}, 0.1310),
@@ -169,7 +170,7 @@ def test_a_set_up_is_kept_and_taken_by_later_runs(folder: Path) -> None:
     expected = correlators("out")
     assert all(np.array_equal(expected[name], values) for name, values in correlators("again").items())
     elsewhere = text.replace('"out"', '"elsewhere"').replace("sweeps = 1", "sweeps = 1\ncoarse_ranks = 1")
-    (folder / "elsewhere.toml").write_text(elsewhere)  # no property of a set-up
+    (folder / "elsewhere.toml").write_text(elsewhere)  # this is no property of a set-up
     assert tr.measure.run("elsewhere.toml").setup_seconds == 0
     for old, new, key in (
         ("vectors = 6", "vectors = 7", r"solver\.multigrid\.vectors: expected a set-up with 7, found 6"),

@@ -1,4 +1,5 @@
-"""trellis.measure.run: the command from Python, silent, with steps; stopped and resumed with equal bits."""
+"""These tests call trellis.measure.run, the command from Python: silent, with steps, stopped and resumed with
+equal bits."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from trellis.measure import Step
 from trellis.run_files import GenerateRun, MeasureRun, parse_run_file
 
 MEASURE = measurement(source={"positions": [[0, 0, 0, 0], [1, 0, 0, 2]]})
-#: The steps that a run of two configurations with two sources counts: kind, configuration, done, of how many.
+#: A run of two configurations with two sources counts these steps: kind, configuration, done, of how many.
 COUNTED = [
     ("propagators", None, 0, 4),
     ("propagators", 1, 1, 4),
@@ -54,7 +55,8 @@ def counted(steps: list[Step]) -> list[tuple[str, int | None, int | None, int | 
 
 
 def test_from_a_path(folder: Path, capfd: pytest.CaptureFixture) -> None:
-    """Silent; its steps have the lines of the command in order, and its result has the fields of --json."""
+    """The run is silent; its steps have the lines of the command in order, and its result has the fields of
+    --json."""
     steps: list[Step] = []
     result = tr.measure.run("run.toml", on_progress=steps.append)
     assert capfd.readouterr() == ("", "")
@@ -80,7 +82,8 @@ def test_from_a_path(folder: Path, capfd: pytest.CaptureFixture) -> None:
 
 
 def test_from_a_model(folder: Path) -> None:
-    """The same bits as from the file, whose text results keep; `first` and `last` choose configurations."""
+    """The bits are the same as from the file, whose text results keep; `first` and `last` choose
+    configurations."""
     tr.measure.run(folder / "run.toml")
     expected = correlators(folder / "out")
     (folder / "out").rename(folder / "of_file")
@@ -103,7 +106,8 @@ def test_resume(folder: Path) -> None:
 
 @pytest.mark.parametrize("interrupt", INTERRUPTS)
 def test_interrupted(folder: Path, capfd: pytest.CaptureFixture, interrupt: str) -> None:
-    """Saved after the source in hand, and resumed with the same bits; signals have their handlers again."""
+    """A run is saved after the source in hand, and resumed with the same bits; signals have their handlers
+    again."""
     tr.measure.run("run.toml")
     expected = correlators(folder / "out")
     (folder / "out").rename(folder / "whole")
@@ -189,7 +193,7 @@ open(f"{sys.argv[1]}.{tr.rank()}", "w").write(repr(said))
 
 
 def test_on_two_ranks(folder: Path) -> None:
-    """Steps on rank 0 alone, the result on both; what a step raises ends both, with the same bits."""
+    """Rank 0 alone has steps, and both have the result; what a step raises ends both, with the same bits."""
     tr.measure.run("run.toml")
     expected = correlators(folder / "out")
     (folder / "out").rename(folder / "whole")

@@ -1,4 +1,5 @@
-"""trellis measure of staggered and HISQ quarks: channels, shared solves, condensates, files, resumed runs."""
+"""These tests cover trellis measure of staggered and HISQ quarks: channels, shared solves, condensates,
+files, resumed runs."""
 
 from __future__ import annotations
 
@@ -125,7 +126,7 @@ def test_a_stopped_run_and_stored_propagators_have_the_same_bits(folder: Path, f
     assert (read.solves, read.stored_propagators) == (0, 6)
     measure(more + OUT.format("solved"))
     assert content(folder / "read", "correlators") == content(folder / "solved", "correlators")
-    # one that is missing is solved for with all others, so that its bits are the same
+    # A propagator that is missing is solved for with all others, so that its bits are the same.
     (folder / f"stopped/propagator_m0.5.000001.1.{suffix}").unlink()
     with pytest.raises(tr.BadArgument, match="found neither"):
         measure(more + stored + OUT.format("error"))
@@ -197,7 +198,7 @@ def test_analyses_read_channels_and_condensates(tmp_path: Path, monkeypatch: pyt
     assert with_partner.members == ["rho_x", "rho_y", "rho_z"]
     assert "log(Eo)" in with_partner.fit.parameters
     assert "log(Eo)" not in results.particles["pion_5"].fit.parameters
-    # condensates alone, of more vectors than one solve has
+    # Condensates stand alone, with more vectors than one solve has.
     measure(
         HEAD
         + HISQ

@@ -1,4 +1,4 @@
-"""Calibrations: numbers of benchmarks become a machine whose forecasts give the same seconds."""
+"""In calibrations numbers of benchmarks become a machine whose forecasts give the same seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Estimates of campaigns by the scaling model: `estimate = "model"`, and what it cannot forecast."""
+"""These tests cover estimates of campaigns by the scaling model: `estimate = "model"`, and what it cannot
+forecast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closed form against times that were worked out by hand."""
+"""These tests compare the closed form with times that were worked out by hand."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def test_a_phase_by_hand() -> None:
     )
     found = phase_time(phase, machine, by_box(grid, (1, 1, 2, 1)))
     assert found.local == pytest.approx(1e4 / 10e9)
-    # two ranks share the card: each sends two faces in t, 64 sites of 100 bytes
+    # Two ranks share the card: each sends two faces in t, 64 sites of 100 bytes.
     assert found.network == pytest.approx(4 * 6400 / 1e9 + 4 * 2e-6 + 5e-6)
-    # both faces in z stay in the node
+    # Both faces in z stay in the node.
     assert found.in_node == pytest.approx(2 * 2 * 6400 / 10e9)
     assert found.overhead == pytest.approx(2 * 3e-6)
     assert found.sums == pytest.approx(2 * (1e-6 + 3 * 2e-6))

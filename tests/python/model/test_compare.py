@@ -1,4 +1,5 @@
-"""Measured times beside forecasts: verdicts, what to check, ranks with threads, and files of other kinds."""
+"""These tests show measured times beside forecasts: verdicts, what to check, ranks with threads, and files of
+other kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""costs.json against what the core declares, and the costs of solves against those of real ones."""
+"""These tests compare costs.json with what the core declares, and the costs of solves with those of real
+ones."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from trellis.errors import BadArgument
 from trellis.model.costs import counts, kernel_names
 from trellis.model.workloads.solves import System, hops_of_iteration, passes
 
-#: Lattices that the file was not made from, most of them.
+#: The file was not made from most of these lattices.
 LATTICES = (
     (8, 8, 8, 8),
     (8, 8, 8, 12),

@@ -1,4 +1,4 @@
-"""Messages on a torus, in closed form and by SimGrid where it is there."""
+"""These tests send messages on a torus, in closed form and by SimGrid where it is there."""
 
 from __future__ import annotations
 

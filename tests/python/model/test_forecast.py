@@ -1,4 +1,5 @@
-"""Forecasts of run files: counts, limits, formats, choices, plans, and what is never invented."""
+"""These tests cover forecasts of run files: counts, limits, formats, choices, plans, and what is never
+invented."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def level(scheme: str, steps: int) -> IntegratorLevel:
 
 
 def test_forces_and_drifts_of_nested_integrators() -> None:
-    """Kicks that meet are one; counted by hand as integrator.cpp makes them."""
+    """Kicks that meet are one; they are counted by hand as integrator.cpp makes them."""
     assert force_counts([level("leapfrog", 4)]) == [5]
     assert force_counts([level("omelyan2", 8), level("omelyan2", 2)]) == [17, 65]
     assert drift_count([level("omelyan2", 8), level("omelyan2", 2)]) == 64

@@ -1,4 +1,4 @@
-"""Ranks on nodes: boxes, orders and files, and the surface between nodes."""
+"""These tests cover ranks on nodes: boxes, orders and files, and the surface between nodes."""
 
 from __future__ import annotations
 

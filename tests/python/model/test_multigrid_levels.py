@@ -1,4 +1,5 @@
-"""Forecasts of multigrid with any number of levels: counts by hand, and what is never invented."""
+"""These tests cover forecasts of multigrid with any number of levels: counts by hand, and what is never
+invented."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def table(**keys: object) -> MultigridTable:
 
 
 def test_applications_of_a_level_between() -> None:
-    """A K-cycle of 3 iterations, counted by hand: 3 of GCR, 3 of residuals, 12 of 4 smoothing steps."""
+    """A K-cycle of 3 iterations is counted by hand: 3 of GCR, 3 of residuals, 12 of 4 smoothing steps."""
     of_k = level_between((2, 2, 2, 2), 28, 3, 4, is_k_cycle=True)
     assert (of_k.iterations, of_k.cycles, of_k.sums) == (18, 3, 15)
     of_v = level_between((2, 2, 2, 2), 28, 1, 4, is_k_cycle=False)

@@ -1,4 +1,4 @@
-"""Published figures: deviations, what was fitted, and the table of doc/model.md."""
+"""These tests cover published figures: deviations, what was fitted, and the table of doc/model.md."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_page_has_the_table() -> None:
 
 
 def test_scaling_of_the_glass_over_ranks() -> None:
-    """On two ranks both faces go to one neighbour: 2 faces x 256^2 / 2 spins x 12 bytes, twice a sweep."""
+    """On two ranks both faces go to one neighbour: 2 faces x 256^2 / 2 spins x 12 bytes go twice a sweep."""
     row = glass_ranks.rank_row(2)
     assert (row.messages, row.sent_bytes) == (2, 2 * 2 * 256**2 / 2 * 12)
     cube = glass_ranks.rank_row(64)

@@ -17,7 +17,7 @@ from trellis.errors import BadArgument
 from trellis.peer_inputs import from_milc, from_openacc, from_openqcd
 from trellis.run_files import HmcRun
 
-#: Converter of each input above.
+#: Each input above has its converter.
 CONVERTERS: dict[str, Callable[[str], str]] = {
     OPENACC: from_openacc,
     MILC: partial(from_milc, flavours=(2, 1, 1)),
@@ -55,7 +55,8 @@ def test_openacc_in_single_precision() -> None:
 @pytest.mark.parametrize("text", CONVERTERS, ids=["openacc", "milc", "openqcd"])
 @pytest.mark.parametrize("end", ["\r\n", "\n\n", " # a comment\n", "\t\n"])
 def test_line_ends_comments_and_a_mark(text: str, end: str) -> None:
-    """The same run file from an input with Windows' line ends, empty lines, comments, a byte order mark."""
+    """The run file is the same from an input with Windows' line ends, empty lines, comments, a byte order
+    mark."""
     convert = CONVERTERS[text]
     text = text.removeprefix("prompt 0\n")  # so that MILC's first line is a key that counts
     assert convert("\ufeff" + text.replace("\n", end)) == convert(text)
@@ -152,7 +153,7 @@ def test_numbers_as_fortran_writes_them() -> None:
 
 
 def test_what_is_not_used_is_named() -> None:
-    """A misspelt key with a default would else be lost without a word."""
+    """Without this, a misspelt key with a default would be lost without a word."""
     text = from_openacc(OPENACC.replace("StoutRho", "StoutRo "))
     assert "# not taken over: StoutRo of ActionParameters, ExpMaxEigenvalue of MDParameters" in text
     assert load(text).smearing.stout.rho == 0.15
@@ -177,7 +178,7 @@ def test_openqcd_on_one_level_and_on_three() -> None:
     more = OPENQCD.replace("nlv          2", "nlv          3") + "[Level 2]\nintegrator LPFR\nnstep 4\n"
     text = from_openqcd(more, extents=(8, 8, 8, 16))
     assert "# levels without forces (1) are left out; those inside keep their number of steps" in text
-    # 6 steps of the level between, each with two drifts
+    # The level between has 6 steps, each with two drifts.
     assert [(level.scheme, level.steps) for level in load(text).integrator] == [
         ("leapfrog", 4),
         ("omelyan4", 12),
@@ -187,14 +188,14 @@ def test_openqcd_on_one_level_and_on_three() -> None:
 def test_milc() -> None:
     run = load(from_milc(MILC, flavours=(2, 1, 1)))
     assert run.lattice.extents == (16, 16, 16, 48)
-    # 10 / g^2 = 6: g^2 = 5/3, 6 / g^2 = 3.6
+    # For 10 / g^2 = 6, g^2 is 5/3 and 6 / g^2 is 3.6.
     assert run.action.beta == pytest.approx(3.6, rel=1e-15)
     assert [(f.type, f.n_f, f.mass, f.epsilon) for f in run.fermions] == [
         ("hisq", 2, 0.01, 0.0),
         ("hisq", 1, 0.05, 0.0),
         ("hisq", 1, 0.6, -0.23),
     ]
-    # 50 force evaluations of 0.02, with momenta sqrt(2) times ours
+    # There are 50 force evaluations of 0.02, with momenta sqrt(2) times ours.
     assert run.molecular_dynamics.length == pytest.approx(2**0.5, rel=1e-15)
     assert [(level.scheme, level.steps) for level in run.integrator] == [("omelyan2", 25)]
     assert (run.trajectories.total, run.trajectories.thermalisation) == (210, 10)
@@ -210,7 +211,7 @@ def test_openqcd() -> None:
     (light,) = run.fermions
     assert (light.type, light.n_f, light.kappa, light.csw) == ("clover", 2, 0.13625, 1.90952)
     assert light.bare_mass == pytest.approx(1 / (2 * 0.13625) - 4)
-    # c0 = 1 - 8 c1
+    # The relation is c0 = 1 - 8 c1.
     assert run.action.weight == pytest.approx((1 - 1.6667) / 8)
     assert [(level.scheme, level.steps, level.monomials) for level in run.integrator] == [
         ("omelyan2", 6, ["light"]),
@@ -270,7 +271,7 @@ def test_openqcd_with_hasenbusch_masses_and_residuals() -> None:
     text = from_openqcd(HASENBUSCH, extents=(8, 8, 8, 16))
     run = load(text)
     assert run.fermions[0].hasenbusch == [0.5]
-    # the ratio with mu = 0 is the lightest part
+    # The ratio with mu = 0 is the lightest part.
     assert [(level.scheme, level.steps, level.monomials) for level in run.integrator] == [
         ("leapfrog", 5, ["light.0"]),
         ("omelyan2", 6, ["light.1"]),
@@ -281,7 +282,7 @@ def test_openqcd_with_hasenbusch_masses_and_residuals() -> None:
     assert "nmx of Solver 0" in text
     swapped = HASENBUSCH.replace("imu          0 1", "imu          1 0")
     with pytest.raises(BadArgument, match=r"do not: \[Action 2\] \(ACF_TM2_EO, mu = 0\.5 over 0\)"):
-        from_openqcd(swapped, extents=(8, 8, 8, 16))  # the inverse of a determinant
+        from_openqcd(swapped, extents=(8, 8, 8, 16))  # this is the inverse of a determinant
     heavier = from_openqcd(HASENBUSCH.replace("0.0 0.5", "0.001 0.5"), extents=(8, 8, 8, 16))
     assert "# mu = 0.001 of the lightest action is left out: here 0" in heavier
     with pytest.raises(BadArgument, match=r"do not: \[Action 2\] \(ACF_TM2_EO, mu = 0 over 0\)"):
@@ -300,7 +301,8 @@ def test_milc_residuals_and_pseudofermions() -> None:
 
 
 def test_milc_with_tadpole_factors() -> None:
-    """MILC's own samples have u0 = 0.89, another gauge action: taken as tree level on request only."""
+    """MILC's own samples have u0 = 0.89, which is another gauge action: it is taken as tree level on request
+    only."""
     tadpoles = MILC.replace("u0 1.0", "u0 0.89")
     with pytest.raises(BadArgument, match=r"u0 = 0\.89: expected 1.* tree_level=True"):
         from_milc(tadpoles)
@@ -389,7 +391,7 @@ def test_an_action_that_openacc_has_not() -> None:
 def convert(
     folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0
 ) -> tuple[str, str]:
-    """Output and errors of `trellis convert-input`, on the input above by its program's name."""
+    """Return output and errors of `trellis convert-input`, on the input above by its program's name."""
     inputs = {"milc": MILC, "openacc": OPENACC + TEMPERING, "openqcd": OPENQCD}
     for name, text in inputs.items():
         (folder / name).write_text(text)
@@ -452,7 +454,8 @@ def test_openqcd_with_a_third_quark() -> None:
 
 
 def actions(text: str, mu: str, *, kappa: str = "0.13625", levels: str = "") -> str:
-    """Return the openQCD input with these actions, "ACG; ACF_TM1 1; ACF_TM2 0 1": kinds and places in mu.
+    """Return the openQCD input with these actions, such as "ACG; ACF_TM1 1; ACF_TM2 0 1": kinds and places in
+    mu.
 
     All forces are on level 0, unless `levels` has those of each: "0; 1 2".
     """
@@ -506,10 +509,10 @@ def test_openqcd_with_several_doublets() -> None:
             r"several doublets of im0 = 0: .* to mu = 0 for each, found \[Action 1\] \(ACF_TM1, mu = 0\.5",
         ),
         ("ACG; ACF_TM1 0; ACF_TM2 0 1", "0 0.5", r"these do not: \[Action 2\] \(ACF_TM2, mu = 0 over 0\.5"),
-        # the determinants of the even-odd operator and the whole one do not cancel
+        # The determinants of the even-odd operator and the whole one do not cancel.
         ("ACG; ACF_TM1 1; ACF_TM2_EO 0 1", "0 0.5", r"these do not: \[Action 2\] \(ACF_TM2_EO"),
         ("ACG; ACF_TM1 1; ACF_TM2 0 1 im0=1", "0 0.5", r"these do not: \[Action 2\] \(ACF_TM2"),
-        # beside mu = 0.003 no sqrt(2) mu
+        # Beside mu = 0.003 there is no sqrt(2) mu.
         ("ACG; ACF_TM1 2; ACF_TM2 0 2; ACF_TM2 0 1", "0.003 0.005 1", r"these do not: \[Action 3\]"),
         ("ACF_TM1 0", "0", r"expected one ACG, the gauge action, found \[Action 0\] ACF_TM1"),
         ("ACG; ACG; ACF_TM1 0", "0", "expected one ACG"),
@@ -537,7 +540,7 @@ def test_quenched_openqcd() -> None:
     text = actions("ACG", "").replace("kappa        0.13625\ncsw          1.90952\n", "")
     assert "kappa" not in text
     assert load(from_openqcd(text, extents=(8, 8, 8, 16))) == run
-    # level 1 has no forces: its 3 steps of one drift are those of level 0
+    # Level 1 has no forces: its 3 steps of one drift are those of level 0.
     run = openqcd("ACG", mu="", levels="0; ")
     assert [(level.steps, level.monomials) for level in run.integrator] == [(6, ["gauge"])]
 
@@ -562,7 +565,7 @@ def test_openqcd_for_reweighting_of_the_second_kind() -> None:
 
 
 def named(name: str) -> str:
-    """The OpenACC input with another name of its first flavour."""
+    """Return the OpenACC input with another name of its first flavour."""
     return OPENACC.replace("Name            up", f"Name {name}")
 
 
@@ -602,7 +605,7 @@ def test_odd_characters_in_names_of_files_and_in_remarks() -> None:
     assert load(from_openacc(OPENACC.replace("Beta ", "B\x02 1\nBeta "))).action.beta == 3.75
 
 
-#: Converter, input, what is replaced by what, and the error.
+#: Each entry has a converter, an input, what is replaced by what, and the error.
 REFUSED = [
     (
         OPENACC,

@@ -184,7 +184,7 @@ def test_one_right_hand_side(M: tr.WilsonClover) -> None:
 
 
 def test_bicgstab_survives_an_overflow_of_its_inner_fp16() -> None:
-    """Met by random trials: an intermediate column left the range of fp16, and the solve ended."""
+    """Random trials found this: an intermediate column left the range of fp16, and the solve ended."""
     U = tr.quenched(lattice=(4, 2, 2, 2), beta=8, seed=104, sweeps=3)
     M = tr.WilsonClover(U, mass=0.632, csw=1.01, boundary=(-1, 0, 1, 1), link_reals=18)
     source = tr.point_source(U.geometry, (0, 1, 0, 1))
@@ -226,7 +226,8 @@ def test_a_missed_tolerance(M: tr.WilsonClover) -> None:
 
 
 def test_a_solve_out_of_range_has_not_converged() -> None:
-    """1e300 overflows on the way: the Schur complement's source is 0, and x = 0 solves only that."""
+    """The number 1e300 overflows on the way: the Schur complement's source is 0, and x = 0 solves only
+    that."""
     U = tr.weak_field((4, 4, 4, 4), seed=3, spread=0.3)
     source = tr.point_source(U.geometry, (0, 0, 0, 0))
     for M in (tr.WilsonClover(U, kappa=1e-300), tr.WilsonClover(U, kappa=0.12, twisted_mass=1e300)):
@@ -280,7 +281,7 @@ def test_smearing_at_source_and_sink(U: tr.GaugeField, M: tr.WilsonClover) -> No
     smeared_sink = point.smear_sink(U, width=1.0, steps=4)
     with pytest.warns(UserWarning, match="width = 1 in steps = 1: .* here at least 2"):
         point.smear_sink(U, width=1.0, steps=1)
-    # At the source site, traced over spin and colour: sum_y G(x, y) S(y, x) and sum_y S(x, y) G(y, x).
+    # The traces over spin and colour at the source site are sum_y G(x, y) S(y, x) and sum_y S(x, y) G(y, x).
     site = (4, 3, 2, 1)
     left = np.trace(np.trace(smeared_sink.to_numpy()[site], axis1=0, axis2=1))
     right = np.trace(np.trace(smeared_source.to_numpy()[site], axis1=0, axis2=1))
@@ -289,7 +290,8 @@ def test_smearing_at_source_and_sink(U: tr.GaugeField, M: tr.WilsonClover) -> No
 
 
 def test_noise_averages_to_the_pion(U: tr.GaugeField, M: tr.WilsonClover) -> None:
-    """One-end trick: C(t) of a Z4 wall is the sum of point sources on the slice plus noise of mean zero."""
+    """In the one-end trick, C(t) of a Z4 wall is the sum of point sources on the slice plus noise of mean
+    zero."""
     solve = tr.even_odd(tr.cg(tolerance=1e-10))(M)
     exact = 0
     for n in range(64):
@@ -373,7 +375,7 @@ def test_solvers_without_an_operator_say_how_to_bind_them() -> None:
 
 
 def test_files_without_checksums_are_warned_about(U: tr.GaugeField, tmp_path: Path) -> None:
-    """For each entry of the report; nothing is said about a file that was checked."""
+    """There is a warning for each entry of the report; nothing is said about a file that was checked."""
     U.write(tmp_path / "conf.openqcd", "openqcd")
     U.write(tmp_path / "conf.ildg")
     with pytest.warns(UserWarning, match="conf.openqcd: ") as said:
@@ -462,7 +464,7 @@ except tr.FileError as error:
 
 
 def test_propagator_files(tmp_path: Path) -> None:
-    # In a process of its own: this one may have h5py and its HDF5.
+    # This runs in a process of its own: this one may have h5py and its HDF5.
     found = subprocess.run(
         [sys.executable, "-c", PROPAGATOR_FILE],
         cwd=tmp_path,
@@ -503,7 +505,8 @@ def test_version_is_that_of_the_core() -> None:
 
 
 def test_even_odd_solves_claim_only_what_they_reach(M: tr.WilsonClover) -> None:
-    """Double precision cannot reach these: stagnated, however near, and before the iterations run out."""
+    """Double precision cannot reach these: the solves stagnate, however near, and before the iterations run
+    out."""
     source = tr.point_source(M.geometry, (0, 0, 0, 0))
     for tolerance in (1e-17, 1e-200):
         with pytest.raises(tr.NotConverged) as caught:

@@ -1,4 +1,5 @@
-"""Operators as matrices: log det, traces and spectra against free fields, solves and derivatives."""
+"""These tests compare operators as matrices, their log det, traces and spectra, with free fields, solves and
+derivatives."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def small() -> tr.GaugeField:
 
 
 def momenta(boundary: tuple[complex, ...]) -> NDArray[np.float64]:
-    """Return [4, momentum], with the boundary phases."""
+    """Return the momenta [4, momentum], with the boundary phases."""
     one = [(2 * np.pi * np.arange(L) + np.angle(z)) / L for L, z in zip(EXTENTS, boundary, strict=True)]
     return np.array(list(itertools.product(*one))).T
 
@@ -56,7 +57,8 @@ def test_matrices_are_those_of_the_conventions(U: tr.GaugeField) -> None:
 
 
 def test_free_wilson_quarks() -> None:
-    """D = r + i gamma.s with r = m + 1 + 3 nu/xi0 - sum a cos p, s = a sin p: each r +- i |s| six times."""
+    """With D = r + i gamma.s, r = m + 1 + 3 nu/xi0 - sum a cos p and s = a sin p, each r +- i |s| comes six
+    times."""
     m, nu, xi0 = 0.1, 1.3, 2.5
     D = tr.dense(tr.WilsonClover(tr.cold(EXTENTS), mass=m, nu=nu, xi0=xi0, boundary=BOUNDARY))
     a = np.array([nu / xi0] * 3 + [1])[:, None]
@@ -79,7 +81,8 @@ def test_free_wilson_quarks() -> None:
 
 @pytest.mark.parametrize("improved", [False, True])
 def test_free_staggered_quarks(improved: bool) -> None:
-    """M = m + i s with s of either sign, s^2 = sum s_mu^2: M^dagger M has m^2 + s^2 once for each colour."""
+    """With M = m + i s, s of either sign and s^2 = sum s_mu^2, M^dagger M has m^2 + s^2 once for each
+    colour."""
     m, epsilon = 0.07, -0.2
     cold = tr.cold(EXTENTS)
     if improved:
@@ -115,7 +118,7 @@ def test_log_det_is_that_of_the_eigenvalues_and_its_derivative_the_trace(U: tr.G
 
 
 def test_determinants_of_wilson_quarks_are_real_and_twisted_ones_shift_the_spectrum(U: tr.GaugeField) -> None:
-    """gamma5 (M + i mu gamma5) = gamma5 M + i mu, and det gamma5 = 1."""
+    """Here gamma5 (M + i mu gamma5) = gamma5 M + i mu holds, and det gamma5 = 1."""
     mu = 0.3
     D = tr.dense(tr.WilsonClover(U, mass=-0.9, csw=0.7))
     values = D.eigenvalues("gamma5 M")
@@ -123,7 +126,7 @@ def test_determinants_of_wilson_quarks_are_real_and_twisted_ones_shift_the_spect
     assert np.sin(D.log_det().imag) == pytest.approx(0, abs=1e-11)
     twisted = tr.dense(tr.WilsonClover(U, mass=-0.9, csw=0.7, twisted_mass=mu))
     assert np.exp(twisted.log_det() - np.sum(np.log(values + 1j * mu))) == pytest.approx(1, rel=1e-11)
-    # the trace with gamma5 is the derivative by i mu
+    # The trace with gamma5 is the derivative by i mu.
     expected = np.sum(1 / (values + 1j * mu))
     assert twisted.trace_inverse("gamma5") == pytest.approx(expected, rel=1e-11)
     singular_values = np.sort(values**2 + mu**2)
@@ -174,7 +177,8 @@ def test_log_det_of_domain_walls_by_matrices_of_four_dimensions(small: tr.GaugeF
 
 
 def test_log_det_of_many_slices_is_that_of_the_overlap_operator(small: tr.GaugeField) -> None:
-    """det D5(m) / det D5(1) = det[(1 + m)/2 + (1 - m)/2 gamma5 tanh(Ls artanh H)], with large T^Ls."""
+    """The identity is det D5(m) / det D5(1) = det[(1 + m)/2 + (1 - m)/2 gamma5 tanh(Ls artanh H)], with large
+    T^Ls."""
     m, b, c, M5, Ls = 0.02, 1.5, 0.5, 1.8, 32
     D = dense_wilson(small.to_numpy(), -M5)
     gamma5 = np.tile(np.repeat([1.0, -1.0], 6), len(D) // 12)
@@ -214,7 +218,7 @@ def test_what_is_refused(small: tr.GaugeField) -> None:
             D.eigenvalues("gamma5 M")
     with pytest.raises(tr.BadArgument, match="of must be"):
         walls.eigenvalues("M M")
-    # without a mass and with periodic boundaries, constants are zero modes
+    # Without a mass and with periodic boundaries, constants are zero modes.
     for extents in ((2, 2, 2, 2), (2, 4, 2, 4)):
         free = tr.dense(tr.Staggered(tr.cold(extents), mass=0.0, boundary=(1, 1, 1, 1)))
         for ask in (free.log_det, free.trace_inverse):

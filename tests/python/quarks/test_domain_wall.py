@@ -1,4 +1,4 @@
-"""Domain wall and Feynman-Hellmann from Python and from run files."""
+"""These tests cover domain-wall quarks and Feynman-Hellmann propagators from Python and from run files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_axial_ward_identity_and_residual_mass(U: tr.GaugeField) -> None:
 
 
 def test_feynman_hellmann_is_a_derivative_in_the_mass(U: tr.GaugeField) -> None:
-    # D -> D - lambda is the mass minus lambda; all quarks: N = UU + DD
+    # The change D -> D - lambda is the mass minus lambda; for all quarks N = UU + DD.
     def nucleon(mass: float) -> np.ndarray:
         return tr.nucleon(propagator(tr.WilsonClover(U, mass=mass, csw=1.0), U))[0]
 
@@ -78,7 +78,7 @@ def test_solver_prints_the_measures_of_the_paper(U: tr.GaugeField) -> None:
     report = propagator(tr.MoebiusDomainWall(U, mass=0.1, Ls=12), U).report
     assert report is not None
     assert report.conventional_gflops is not None
-    # 4908 for 3072 flop in S, beside linear algebra
+    # By convention S counts 4908 flop for the 3072 that it does, beside linear algebra.
     assert 1.45 < report.conventional_gflops / report.gflops < 1.6
     assert report.intensity == pytest.approx(report.gflops / report.gbytes_per_second)
     assert "flop/byte" in str(report)
@@ -90,7 +90,7 @@ LINKS_SMEARING = {"width": 1.2, "steps": 3}
 
 @pytest.mark.parametrize("sink", ["point", "gaussian"])
 def test_feynman_hellmann_is_the_sum_of_three_point_functions(U: tr.GaugeField, sink: str) -> None:
-    """N(t) = sum_tau C3(t, tau) at every t, with smeared sinks too; up - down in one solve."""
+    """At every t, N(t) = sum_tau C3(t, tau) holds, with smeared sinks too; up - down is one solve."""
     M = tr.MoebiusDomainWall(U, mass=0.1, Ls=4, columns_per_solve=12)
     solve = tr.even_odd(tr.cg(tolerance=1e-13))(M)
     S = solve.propagator(tr.gaussian_source(U, (1, 0, 1, 3), width=1.2, steps=3))
@@ -220,7 +220,7 @@ flow = { time = 0.3 }
 
 
 def test_run_file_with_both_methods(U: tr.GaugeField, tmp_path: Path) -> None:
-    """Two shifted Gaussian sources on flowed links; the sum over times of the current is N(t)."""
+    """There are two shifted Gaussian sources on flowed links; the sum over times of the current is N(t)."""
     U.write(tmp_path / "configuration.1.ildg")
     text = RUN.replace("[output]\n", THREE_POINT).replace("1e-9", "1e-11")
     text = text.replace(

@@ -11,7 +11,7 @@ import trellis as tr
 
 RNG = np.random.default_rng(11)
 CASES = [
-    # extents, Ls, b5, c5, M5, mass, boundary, even-odd form, anisotropy
+    # Each entry is: extents, Ls, b5, c5, M5, mass, boundary, even-odd form, anisotropy.
     (
         (2, 2, 2, 4),
         5,
@@ -55,7 +55,7 @@ CASES = [
 
 
 def ratio(anisotropy: dict[str, float]) -> float:
-    """Return nu / xi0"""
+    """Return nu / xi0."""
     return anisotropy.get("nu", 1.0) / anisotropy.get("xi0", 1.0)
 
 
@@ -96,7 +96,7 @@ def test_propagator_is_that_of_the_dense_matrix(case: tuple) -> None:
         return (1 - P_plus) * psi[0] + P_plus * psi[Ls - 1], middle
 
     def columns(S: tr.Propagator) -> np.ndarray:
-        """Return [site spin colour, source spin colour]"""
+        """Return columns [site spin colour, source spin colour]."""
         return S.to_numpy().transpose(0, 1, 2, 3, 4, 6, 5, 7).reshape(n, 12)
 
     point = np.zeros((n, 12))
@@ -109,7 +109,7 @@ def test_propagator_is_that_of_the_dense_matrix(case: tuple) -> None:
         np.testing.assert_allclose(columns(S.midpoint), middle, rtol=0, atol=1e-11 * scale)
     else:
         assert S.midpoint is None
-    # a Feynman-Hellmann propagator: tensor current with a momentum
+    # This is a Feynman-Hellmann propagator: a tensor current with a momentum.
     gamma = GAMMA[1] @ GAMMA[3]
     k = (1, 0, 1)
     _, z, y, x = np.meshgrid(*(np.arange(L) for L in extents[::-1]), indexing="ij")
@@ -162,7 +162,8 @@ def test_fields_of_another_shape_are_refused() -> None:
 
 
 def test_free_anisotropic_quarks_are_their_momentum_sum() -> None:
-    """q(x) = 1/V sum_p exp(i p.x) q(p), D_W(p) = -M5 + sum_mu a_mu (1 - cos p_mu + i gamma_mu sin p_mu)."""
+    """The sum is q(x) = 1/V sum_p exp(i p.x) q(p), with D_W(p) = -M5 + sum_mu a_mu (1 - cos p_mu + i gamma_mu
+    sin p_mu)."""
     extents, Ls, b5, c5, M5, mass, nu, xi0 = (4, 2, 4, 8), 6, 1.4, 0.6, 0.7, 0.05, 1.2, 2.6
     theta = (0.5, 0.0, -0.8, np.pi)
     boundary = np.exp(1j * np.array(theta))
@@ -186,7 +187,7 @@ def test_free_anisotropic_quarks_are_their_momentum_sum() -> None:
     D_minus = np.eye(4 * Ls) - c5 * five
     psi = np.linalg.solve(np.eye(4 * Ls) + b5 * five - D_minus @ shift, D_minus @ walls)
     q = (minus @ psi[:, :4] + plus @ psi[:, -4:]).reshape(*extents[::-1], 4, 4)
-    # the Fourier sum over 2 pi n / L, and the phases of the boundary
+    # This is the Fourier sum over 2 pi n / L, and the phases of the boundary.
     expected = np.fft.ifftn(q, axes=(0, 1, 2, 3))
     x = np.meshgrid(*(np.arange(L) for L in extents[::-1]), indexing="ij")[::-1]
     turned = sum(angle * r / L for angle, r, L in zip(theta, x, extents, strict=True))

@@ -52,14 +52,14 @@ def guarded(folder: Path) -> list[float]:
 
 
 def test_the_links_at_which_it_acted_are_counted_and_warned_about(tmp_path: Path) -> None:
-    """The same number on one and two ranks, and none at the default cut."""
+    """The number is the same on one and two ranks, and there is none at the default cut."""
     counts = []
     for ranks, options in ((1, ["--json"]), (2, [])):
         folder = write_run_file(tmp_path / f"{ranks}", RUN)
         done = run("generate", "run.toml", *options, cwd=folder, ranks=ranks)
         counts.append(guarded(folder))
         said = " ".join(done.stderr.split())
-        assert said.count("below hisq.force_cut = 0.1 at") == 1  # of the first trajectory alone
+        assert said.count("below hisq.force_cut = 0.1 at") == 1  # the first trajectory alone has it
         begin = (
             f"trajectory 1: eigenvalues of fat7 links below hisq.force_cut = 0.1 at {counts[0][0]:.0f} links"
         )
@@ -68,7 +68,7 @@ def test_the_links_at_which_it_acted_are_counted_and_warned_about(tmp_path: Path
             assert json.loads(done.stdout)["hisq_guarded_links"] == sum(counts[0])
         else:
             assert f"acted in 2 of 2 trajectories, at {sum(counts[0]):.0f} links" in done.stdout
-    # three steps of omelyan2 have seven forces, in all of which no more than all links
+    # Three steps of omelyan2 have seven forces, in all of which no more than all links count.
     assert counts[0] == counts[1]
     assert 0 < counts[0][0] < 7 * 4 * 512
     folder = write_run_file(tmp_path / "default", RUN.replace("[hisq]\nforce_cut = 0.1\n", ""))
@@ -79,7 +79,7 @@ def test_the_links_at_which_it_acted_are_counted_and_warned_about(tmp_path: Path
 
 
 def test_the_cut_may_change_and_states_without_it_had_the_default(tmp_path: Path) -> None:
-    """It changes forces, and no distribution."""
+    """The cut changes forces, and no distribution."""
     text = RUN.replace("[hisq]\nforce_cut = 0.1\n", "")
     folder = write_run_file(tmp_path, text)
     run("generate", "run.toml", "--trajectories", 1, cwd=folder)
@@ -106,7 +106,8 @@ def test_the_table_needs_a_flavour() -> None:
 
 
 def alternating_in_y(a: float) -> tr.GaugeField:
-    """U_x = diag(e^{i a s}, e^{-i a s}, 1), s = (-1)^y; two eigenvalues: cos(a)^2 in x, cos(a)^4 in y."""
+    """Return U_x = diag(e^{i a s}, e^{-i a s}, 1) with s = (-1)^y; two eigenvalues are cos(a)^2 in x, and
+    cos(a)^4 in y."""
     links = np.zeros((4, 4, 4, 4, 4, 3, 3), complex)
     links[:] = np.eye(3)
     s = np.array([1, -1, 1, -1])[:, None]

@@ -1,4 +1,5 @@
-"""Hopping parameters below 0: the definition of doc/conventions.md holds for either sign of 1 / (2 kappa)."""
+"""For hopping parameters below 0 the definition of doc/conventions.md holds for either sign of 1 / (2
+kappa)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def test_the_operator_is_the_definition(U: tr.GaugeField) -> None:
     assert M.kappa == pytest.approx(KAPPA, rel=1e-14)
     psi = vector()
     D = dense_wilson(U.to_numpy(), 1 / (2 * KAPPA) - 4)
-    # 4 + m of 4 and eight hops: a few roundings of numbers below 20
+    # A diagonal 4 + m of size 4 and eight hops have a few roundings of numbers below 20.
     np.testing.assert_allclose(M(psi).ravel(), D @ psi.ravel(), atol=1e-13)
     t, z, y, x = np.meshgrid(*map(np.arange, (4, 2, 4, 2)), indexing="ij")
     sign = (1 - 2 * ((x + y + z + t) % 2))[..., None, None]
@@ -86,7 +87,7 @@ directory = "out"
 
 @pytest.mark.parametrize("n_f", [1, 2])
 def test_sea_quarks_of_both_signs_weigh_alike(U: tr.GaugeField, tmp_path: Path, n_f: int) -> None:
-    """Without a clover term A_ee changes its sign with kappa, and A^dagger A nothing."""
+    """Without a clover term A_ee changes its sign with kappa, and A^dagger A does not change."""
     V = tr.weak_field(U.geometry.extents, seed=5, spread=0.4)
     actions, forces = [], []
     for kappa in (KAPPA, -KAPPA):

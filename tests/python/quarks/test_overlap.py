@@ -14,7 +14,7 @@ MASS, B5, C5, M5 = 0.1, 1.5, 0.5, 1.8
 
 
 def tanh_of_artanh(h: NDArray[np.float64], Ls: int) -> NDArray[np.float64]:
-    """tanh(Ls artanh h) = (1 - r) / (1 + r), r = ((1 - h) / (1 + h))^Ls, for |h| above 1 too."""
+    """Return tanh(Ls artanh h) = (1 - r) / (1 + r), r = ((1 - h) / (1 + h))^Ls, for |h| above 1 too."""
     small = np.where(np.abs(1 - h) < np.abs(1 + h), (1 - h) / (1 + h), (1 + h) / (1 - h)) ** Ls
     return np.where(np.abs(1 - h) < np.abs(1 + h), 1, -1) * (1 - small) / (1 + small)
 
@@ -48,9 +48,9 @@ def test_moebius_is_the_overlap_at_finite_Ls() -> None:
         )
         assert S.report is not None
         assert S.report.largest_residual < 3e-14
-        # [t z y x, spin, colour of the sink], [spin, colour of the source]
+        # The index is [t z y x, spin, colour of the sink], [spin, colour of the source].
         q = S.to_numpy().transpose(0, 1, 2, 3, 4, 6, 5, 7).reshape(n, 12)
-        # q = (D_ov^-1 - 1) / (1 - m): D_ov [(1 - m) q + b] = b
+        # Since q = (D_ov^-1 - 1) / (1 - m), D_ov [(1 - m) q + b] = b holds.
         inverse = (1 - MASS) * q + source
         image = vectors @ (sign[:, None] * (vectors.conj().T @ inverse))
         back = (1 + MASS) / 2 * inverse + (1 - MASS) / 2 * gamma5[:, None] * image
@@ -64,5 +64,5 @@ def test_moebius_is_the_overlap_at_finite_Ls() -> None:
     omega = np.array([1.3 + 0.4j, 0.9 - 0.3j, 1.3 - 0.4j, 0.9 + 0.3j, 0.7, 1.1 + 0.2j])
     require_overlap(rational_sign(values, omega), omega + 0.5, omega - 0.5, len(omega))
     assert np.allclose(vectors @ at_source, source, atol=1e-12)
-    # the sign function is approached as Ls grows
+    # The sign function is approached as Ls grows.
     assert distances[0] > 2 * distances[1] > 4 * distances[2]

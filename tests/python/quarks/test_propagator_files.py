@@ -9,7 +9,7 @@ from pathlib import Path
 
 from command_line import environment
 
-# In a process of its own: this one may have h5py and its HDF5.
+# This runs in a process of its own: this one may have h5py and its HDF5.
 SCRIPT = """
 import warnings
 from pathlib import Path

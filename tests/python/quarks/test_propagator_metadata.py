@@ -42,7 +42,7 @@ print(json.dumps(outcomes))
 
 
 def python(script: str, *arguments: str, cwd: Path) -> str:
-    """In a process of its own: this one has h5py and its HDF5."""
+    """Run a program in a process of its own: this one has h5py and its HDF5."""
     found = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=cwd,
@@ -76,7 +76,7 @@ def add_sink_smeared(value: Any) -> Callable[[h5py.File], None]:
 
 
 def put(of: str, name: str, value: Any) -> Callable[[h5py.File], None]:
-    """Replaces an attribute; None removes it."""
+    """Replace an attribute; None removes it."""
 
     def change(file: h5py.File) -> None:
         del file[of].attrs[name]

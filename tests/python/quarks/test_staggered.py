@@ -1,4 +1,4 @@
-"""Staggered operators, solves and observables from Python."""
+"""These tests cover staggered operators, solves and observables from Python."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def test_observables(U):
     assert found.condensate.shape == (columns,)
     assert found.number_density.shape == found.susceptibility_connected.shape == (columns,)
     assert set(found.magnetisation) == {"xy"}
-    # the pion sum rule: sum_t C(t) = Re M^-1(0, 0) / m, whose average over sources is the condensate
+    # The pion sum rule is sum_t C(t) = Re M^-1(0, 0) / m, whose average over sources is the condensate.
     sums = [M.pion(source=(x, y, z, t)).sum() for x, y, z, t in [(0, 0, 0, 0), (1, 2, 3, 1)]]
     estimate = 2 / 4 * 0.5 * np.mean(sums)
     assert abs(found.condensate.mean() - estimate) < 0.1 * estimate
-    # at an imaginary potential the density is imaginary up to noise
+    # At an imaginary potential the density is imaginary up to noise.
     spread = found.number_density.real.std() / np.sqrt(columns - 1)
     assert abs(found.number_density.real.mean()) < 5 * spread
     assert found.susceptibility_disconnected is not None

@@ -1,4 +1,5 @@
-"""Staggered propagators: of one mass and of several by one multi-shift solve, condensates, files."""
+"""These tests cover staggered propagators: of one mass and of several by one multi-shift solve, condensates,
+files."""
 
 from __future__ import annotations
 
@@ -231,7 +232,7 @@ def test_scidac_files_of_milc_are_read(S, tmp_path):
     S.write(tmp_path / "S.lime")
     kept: list[tuple[str, bytes]] = []
     is_source = False
-    for kind, content in records(tmp_path / "S.lime")[:-1]:  # without the text of Trellis
+    for kind, content in records(tmp_path / "S.lime")[:-1]:  # the text of Trellis is left out
         if kind == "scidac-record-xml":
             is_source = b"usqcdSourceInfo" in content
         kept.append((kind, content[: len(content) // 6] if is_source and "binary" in kind else content))
@@ -241,7 +242,7 @@ def test_scidac_files_of_milc_are_read(S, tmp_path):
         tr.read_scidac_staggered_propagator(path, S.geometry)
     back = tr.read_scidac_staggered_propagator(path, S.geometry, source_at=(1, 2, 0, 3))
     assert np.array_equal(back.to_numpy(), S.to_numpy())
-    # colours in another order, and one too few
+    # The colours stand in another order, or one is missing.
     swapped = [
         (k, c.replace(b"<color>0<", b"<color>9<").replace(b"<color>2<", b"<color>0<")) for k, c in kept
     ]

@@ -18,7 +18,7 @@ def U() -> tr.GaugeField:
 
 
 def numbers(source: tr.Source) -> NDArray[np.complex128]:
-    """Return [t, z, y, x, colour, column]"""
+    """Return numbers [t, z, y, x, colour, column]."""
     return load().source_to_numpy(source._core)
 
 
@@ -66,7 +66,7 @@ def test_noise_has_one_number_a_site(U):
     u1 = numbers(tr.noise_source(U.geometry, kind="u1", **key))[..., 0, 0]
     np.testing.assert_allclose(np.abs(u1), 1, rtol=1e-14)
     assert len(set(np.angle(u1).ravel().round(12))) == u1.size
-    # the numbers of quarks with spin: a heavy quark's propagator is the source over 4 + m
+    # These are the numbers of quarks with spin: a heavy quark's propagator is the source over 4 + m.
     heavy = tr.cg()(tr.WilsonClover(U, mass=1e8))
     spin = heavy.propagator(tr.noise_source(U.geometry, time=1, seed=7, configuration=12)).to_numpy()
     np.testing.assert_allclose(spin[..., 0, 0, :, :] * (4 + 1e8), noise, atol=1e-6)

@@ -16,7 +16,7 @@ import pytest
 from trellis.analysis import analyze
 from trellis.analysis.synthetic import write_synthetic_measurements
 
-#: Widths of a phone, of a screen, and of A4 between margins of 14 mm.
+#: These are the widths of a phone, of a screen, and of A4 between margins of 14 mm.
 PHONE, SCREEN, PAPER = 390, 1200, 688
 MEASURE = """
 function sizes(frame) {
@@ -36,7 +36,8 @@ window.onload = () => document.body.setAttribute(
 
 
 def laid_out(pages: list[tuple[str, int]], folder: Path) -> list[dict[str, Any]]:
-    """Return the sizes of each page at its width; one browser for all, since its start is what takes time."""
+    """Return the sizes of each page at its width; all pages share one browser, since its start is what takes
+    time."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         assert os.environ.get("TRELLIS_REQUIRE_SLURM") != "1", "no chromium"
@@ -56,7 +57,7 @@ def laid_out(pages: list[tuple[str, int]], folder: Path) -> list[dict[str, Any]]
 
 
 def on_paper(page: str) -> str:
-    """The page with the rules of paper on a screen, and all that is folded opened."""
+    """Return the page with the rules of paper on a screen, and all that is folded opened."""
     page = page.replace("<details>", "<details open>")
     return page.replace("@media print", "@media screen").replace("@media screen and", "@media none and")
 

@@ -26,7 +26,7 @@ OCTET_AND_DECUPLET = ["lambda", "sigma", "xi", "delta", "sigma_star", "xi_star",
 
 
 class Page(HTMLParser):
-    """Tags, attributes and text of a page; refuses unbalanced tags."""
+    """This class collects tags, attributes and text of a page, and refuses unbalanced tags."""
 
     VOID = frozenset({"meta", "br", "link", "img", "hr", "input"})
 
@@ -124,7 +124,8 @@ def test_contents_links_and_numbers_of_figures(made):
 
 
 def test_numbers_of_a_figure():
-    """Error bars in both directions, lines, bars; what crosses the whole panel is no data."""
+    """The numbers are error bars in both directions, lines and bars; what crosses the whole panel is no
+    data."""
     figure = Figure()
     left, right = figure.subplots(1, 2)
     left.errorbar([1, 2], [3, 4], yerr=[0.5, 0.25], xerr=[0.1, 0.2], label=r"$\pi$", fmt="o")
@@ -181,7 +182,7 @@ def test_drawn_curves_go_through_the_data(made):
 
 
 def test_colours_stay_apart_for_colour_blind_eyes():
-    """Okabe and Ito's colours: under simulated deuteranopia (Vienot 1999) any two still differ."""
+    """The colours are Okabe and Ito's: under simulated deuteranopia (Vienot 1999) any two still differ."""
     rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in COLOURS])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     deuteranopia = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])
@@ -192,7 +193,8 @@ def test_colours_stay_apart_for_colour_blind_eyes():
 
 
 def test_particles_of_a_figure_differ():
-    """The octet and the decuplet with partners, and more; the usual ones look the same in every report."""
+    """The octet and the decuplet with partners, and more, differ; the usual ones look the same in every
+    report."""
     names = ["pion", "rho", "nucleon", "nucleon_parity_partner", "kaon", *OCTET_AND_DECUPLET]
     names += [f"{name}_parity_partner" for name in OCTET_AND_DECUPLET] + [f"more_{k}" for k in range(10)]
     assert len(names) > 20

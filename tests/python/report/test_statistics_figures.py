@@ -55,7 +55,7 @@ def test_forces_that_are_zero_leave_the_others() -> None:
 
 
 def test_the_lattice_boson() -> None:
-    """E(p = 0) = m, and E^2 = m^2 + p^2 where both are small."""
+    """At p = 0 the energy is m, and E^2 = m^2 + p^2 holds where both are small."""
     assert lattice_energy(0.4, np.array([0.0]))[0] == pytest.approx(0.4, rel=1e-14)
     assert lattice_energy(0.01, np.array([0.02]))[0] ** 2 == pytest.approx(0.01**2 + 0.02**2, rel=1e-4)
 
@@ -85,7 +85,7 @@ def test_the_correlation_matrix() -> None:
 
 
 def test_the_sum_of_the_autocorrelation() -> None:
-    """tau_int(W) = 1/2 + rho(1) + ... + rho(W), times (1 + (2 W + 1) / N) / (1 + 1 / N)."""
+    """The sum is tau_int(W) = 1/2 + rho(1) + ... + rho(W), times (1 + (2 W + 1) / N) / (1 + 1 / N)."""
     rho = Series(x=[0.0, 1.0, 2.0], value=[1.0, 0.5, 0.25], error=[0.0, 0.1, 0.1])
     found = AutocorrelationResult(
         mean=0.5, error=0.1, naive_error=0.1, tau_int=1.25, tau_int_error=0.2, window=2, count=100, spacing=1,

@@ -21,7 +21,7 @@ def test_a_single_creutz_ratio_has_whole_numbers_on_its_axis() -> None:
 
 
 def test_a_negative_creutz_ratio_is_in_its_picture() -> None:
-    """It turned the axis round, and was not on it."""
+    """The negative ratio is in its picture; once it turned the axis round, and was not on it."""
     creutz = {"2x2": ValueRecord(value=-0.2, error=0.01), "3x3": ValueRecord(value=-0.1, error=0.02)}
     potential = {"1x1": ValueRecord(value=0.5, error=0.01)}
     left, right = loops_figure(LoopResult(count=5, loops={}, creutz=creutz, potential=potential)).axes

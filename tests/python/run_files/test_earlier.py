@@ -1,4 +1,4 @@
-"""The earlier language of run files: words are refused with the present ones, and records are read."""
+"""Words of the earlier language of run files are refused with the present ones, and records are read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUARK = 'type = "wilson"\nkappa = 0.13'
 SEA = 'type = "staggered"\nn_f = 2\nmass = 0.5'
 VALENCE = '[measure.fermions]\n[[measure.valence]]\nname = "v"\n'
 
-#: Where an old word stands, the text, and what is said of it.
+#: Each entry says where an old word stands, the text, and what is said of it.
 OLD_WORDS = [
     (MeasureRun, QUARK, "kappa = 0.13", 'fermion.type: missing; write type = "wilson"'),
     (MeasureRun, QUARK, "csw = 1.0\nkappa = 0.13", 'fermion.type: missing; write type = "clover"'),
@@ -238,7 +238,7 @@ def run_of(name: str, folder: str = ".") -> tuple[type, dict]:
 
 @pytest.mark.parametrize("path", sorted((BITS / "first_language").glob("*.toml")), ids=lambda path: path.stem)
 def test_both_languages_say_the_same(path: Path) -> None:
-    """The run files of tests/bits as 70dd047 took them, and as they are now."""
+    """Both are the run files of tests/bits: as 70dd047 took them, and as they are now."""
     folder = "." if (BITS / path.name).exists() else "earlier"
     model, present = run_of(path.stem, folder)
     _, old = run_of(path.stem, "first_language")
@@ -274,7 +274,7 @@ def test_a_record_that_has_every_key() -> None:
 
 
 def test_the_record_of_a_state() -> None:
-    """It has the sea, and the parameters of valence flavours by their names."""
+    """The record has the sea, and the parameters of valence flavours by their names."""
     record = json.loads((BITS / "earlier" / "clover_run" / "checkpoint.000001.json").read_text())
     flavour = {"type": "wilson", "csw": 0.0, "kappa": 0.1, "epsilon": 0.0, "b": [0, 0, 0]}
     flavour |= {"rho": 0.1, "rho_mu_nu": None, "levels": 2}

@@ -1,4 +1,5 @@
-"""Run files: the examples are valid, mistakes are refused with file, line, key and the nearest valid key."""
+"""These tests show that example run files are valid, and that mistakes are refused with file, line, key and
+the nearest valid key."""
 
 from __future__ import annotations
 
@@ -90,7 +91,7 @@ def test_examples_are_valid(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["measure", "axial_charge", "all_mesons", "twisted_mass_pion"])
 def test_examples_find_what_others_make(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ILDG files alone: a list of patterns with *.lime in it was refused there."""
+    """The examples find ILDG files alone: a list of patterns with *.lime in it was refused there."""
     for folder in (".", "ensemble", "twisted_mass"):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "configuration.000220.ildg").write_bytes(b"")
@@ -122,7 +123,7 @@ def test_runs_with_quarks_start_cold() -> None:
     assert "default" not in schema
 
 
-# (model, text to replace, replacement, line in the message, parts of the message)
+# Each entry has: model, text to replace, replacement, line in the message, parts of the message.
 MISTAKES = [
     (GenerateRun, "beta =", "bata =", 5, ["action.bata", "did you mean 'beta'", "action.beta: missing"]),
     (GenerateRun, "[heatbath]", "[heat_bath]", 7, ["heat_bath", "did you mean 'heatbath'"]),
@@ -335,7 +336,7 @@ def moebius_mistake(old: str, new: str) -> str:
     ],
 )
 def test_quarks_without_domain_walls(changed: str, expected: str) -> None:
-    """Each ran to its end, or was found out by the first solve only."""
+    """Each mistake ran to its end, or only the first solve found it."""
     message = moebius_mistake("mass = 0.1", changed)
     assert expected in message
     assert "fermion: fermion.m" not in message
@@ -419,7 +420,7 @@ def test_currents_sinks_and_sources_that_cannot_be(table: str, line: int, expect
     ],
 )
 def test_momenta_of_currents_modulo_the_lattice(momenta: list, text: str) -> None:
-    """The second was solved for once more, under the name of a larger momentum."""
+    """Once, the second was solved for again, under the name of a larger momentum."""
     with pytest.raises(BadArgument, match=re.escape(text)):
         require_momenta(FeynmanHellmannTable(currents=["A3"], momenta=momenta), (4, 4, 8, 8))
     require_momenta(FeynmanHellmannTable(momenta=momenta), (4, 4, 8, 8))  # no current, no propagator
@@ -537,7 +538,7 @@ def test_numbers_beyond_any_use_are_refused(table: str, old: str, new: str, foun
 
 @dataclass(frozen=True)
 class Cut:
-    """A lattice on a process grid, as Geometry says it."""
+    """This class is a lattice on a process grid, as Geometry says it."""
 
     extents: tuple[int, ...]
     grid: tuple[int, ...]
@@ -571,14 +572,14 @@ def test_no_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", [lambda b: b"\xef\xbb\xbf" + b, lambda b: b.replace(b"\n", b"\r\n")])
 def test_files_of_other_editors(tmp_path: Path, change) -> None:
-    """A byte order mark, and other ends of lines."""
+    """A byte order mark, and other ends of lines, are taken."""
     (tmp_path / "run.toml").write_bytes(change(MEASURE.encode()))
     assert load_run_file(tmp_path / "run.toml", MeasureRun)[0] == parse_run_file(MEASURE, MeasureRun)
     assert "configurations" in load_toml(tmp_path / "run.toml")
 
 
 def test_texts_with_a_mark(tmp_path: Path) -> None:
-    """Read as plain UTF-8 by a caller; a file in UTF-16 is refused."""
+    """A caller reads them as plain UTF-8; a file in UTF-16 is refused."""
     assert parse_run_file("\ufeff" + MEASURE, MeasureRun) == parse_run_file(MEASURE, MeasureRun)
     path = tmp_path / "options.toml"
     path.write_bytes(b"\xef\xbb\xbfseed = 3\r\n")
@@ -646,7 +647,8 @@ def test_run_files_and_analysis_leave_the_core_alone() -> None:
 
 
 def test_run_files_of_the_manual() -> None:
-    """The tables that doc/howto shows, the ones of on-line measurements inside a run of staggered quarks."""
+    """The tables that doc/howto shows are valid, the ones of on-line measurements inside a run of staggered
+    quarks."""
     howto = EXAMPLES.parent / "doc" / "howto"
     shown = {name: re.findall(r"```toml\n(.*?)```", (howto / name).read_text(), re.S) for name in TOML_PAGES}
     generate, measure, staggered, storing, stored, low_modes, multigrid = shown["run_files.md"]
@@ -672,19 +674,19 @@ def test_run_files_of_the_manual() -> None:
 
 
 def tables() -> Iterator[type[Table]]:
-    """All tables of all run files."""
+    """Yield all tables of all run files."""
     for module in pkgutil.iter_modules(run_files.__path__):
         for value in vars(importlib.import_module(f"{run_files.__name__}.{module.name}")).values():
             if inspect.isclass(value) and issubclass(value, Table):
                 yield value
 
 
-#: A number on the wrong side of each limit.
+#: Each limit has a number on its wrong side.
 BEYOND = {Ge: lambda x: x.ge - 1, Gt: lambda x: x.gt, Le: lambda x: x.le + 1, Lt: lambda x: x.lt}
 
 
 def test_every_limit_holds() -> None:
-    """Also where a key narrows the limits of its type: pydantic keeps one limit of a kind."""
+    """This also holds where a key narrows the limits of its type: pydantic keeps one limit of a kind."""
     tried = 0
     for table in set(tables()):
         for key, field in table.model_fields.items():

@@ -1,4 +1,4 @@
-"""Run files of trellis measure: keys of solvers, boundaries, sources and channels that cannot be."""
+"""Some keys of solvers, boundaries, sources and channels in run files of trellis measure are refused."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_what_can_be() -> None:
 
 
 def _configurations(folder: Path, *names: str, **keys: object) -> tuple[list[tuple[int, str]], list[str]]:
-    """Number and name of those with these names in a folder, and what is said."""
+    """Return number and name of those with these names in a folder, and what is said."""
     for name in names:
         (folder / name).write_bytes(b"")
     said: list[str] = []
@@ -317,7 +317,7 @@ def test_momenta_of_three_points() -> None:
 
 
 def test_links_of_8_reals_are_not_stored_in_fp16() -> None:
-    """Said with the line, and not by the first solve."""
+    """The run file is refused with the line, and not by the first solve."""
     text = (
         '[configurations]\nfiles = "c.*"\n[fermion]\ntype = "wilson"\nkappa = 0.1\nlink_reals = 8\n[solver]\n'
         'inner_precision = "{}"\n[correlators]\nmesons = ["pion"]\nbaryons = []\n'

@@ -1,4 +1,4 @@
-"""Run files with sea quarks: mistakes are refused with their line and key."""
+"""Mistakes in run files with sea quarks are refused with their line and key."""
 
 from __future__ import annotations
 

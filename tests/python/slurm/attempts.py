@@ -1,4 +1,4 @@
-"""Launching single attempts by hand, for tests of launchers."""
+"""This module launches single attempts by hand, for tests of launchers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trellis.campaign.model import Gpu, Machine, Node, Place, Placement
 
 
 def machine(**options: object) -> Machine:
-    """The virtual cluster's four nodes, as a machine file would describe them."""
+    """Return the virtual cluster's four nodes, as a machine file would describe them."""
     nodes = tuple(Node(f"n{i}", cpus=4, gpus=(Gpu(), Gpu())) for i in range(1, 5))
     return Machine("virtual", nodes, launcher="slurm_steps", launcher_options=options)
 

@@ -1,4 +1,4 @@
-"""Tests that need a real Slurm: `cluster` is one with four virtual nodes, shared by the session.
+"""Some tests need a real Slurm: `cluster` is one with four virtual nodes, shared by the session.
 
 They are skipped, with the reason, where it cannot be started, and fail there if TRELLIS_REQUIRE_SLURM=1.
 TRELLIS_INSTALL_SLURM=1 installs the packages first.
@@ -28,7 +28,7 @@ def _not_available(reason: str) -> None:
 
 @pytest.fixture(scope="session")
 def installed() -> None:
-    """Slurm's packages are there, or the test is skipped."""
+    """Install Slurm's packages, or skip the test where they are not there."""
     if reason_not_available() and os.environ.get("TRELLIS_INSTALL_SLURM") == "1":
         subprocess.run([SUPPORT / "install.sh"], check=True)
     if reason := reason_not_available():
@@ -37,13 +37,13 @@ def installed() -> None:
 
 @pytest.fixture(scope="session")
 def cluster(installed: None):
-    """Four nodes of four processors and two GPUs, shared: leave it as it was found."""
+    """Start four nodes of four processors and two GPUs, which tests share: leave them as they were found."""
     yield from _start()
 
 
 @pytest.fixture
 def own_cluster(installed: None):
-    """A cluster of the test's own, whose nodes it may kill; dead nodes are noticed after 5 s."""
+    """Start a cluster of the test's own, whose nodes it may kill; dead nodes are noticed after 5 s."""
     yield from _start(node_timeout=5)
 
 
@@ -58,7 +58,8 @@ def _start(**options: int):
 
 
 class Allocation:
-    """A job of all nodes that only waits, and this process's environment set as if it were inside."""
+    """This class is a job of all nodes that only waits, and sets this process's environment as if it were
+    inside."""
 
     def __init__(self, cluster: VirtualCluster, monkeypatch: pytest.MonkeyPatch, minutes: int = 30) -> None:
         self.cluster = cluster
@@ -81,7 +82,7 @@ class Allocation:
         monkeypatch.setenv("SLURM_JOB_NODELIST", f"n[1-{nodes}]")
 
     def end(self, *, seconds: float = 20) -> None:
-        """Cancel it, and wait until it is gone; a node that the test has killed never says so."""
+        """Cancel the job, and wait until it is gone; a node that the test has killed never says so."""
         self.cluster.call("scancel", self.job, check=False)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self.cluster.output(
@@ -92,7 +93,7 @@ class Allocation:
 
 @pytest.fixture
 def allocation(cluster, monkeypatch):
-    """An allocation of the shared cluster's four nodes."""
+    """Make an allocation of the shared cluster's four nodes."""
     made = Allocation(cluster, monkeypatch)
     yield made
     made.end()
@@ -100,7 +101,7 @@ def allocation(cluster, monkeypatch):
 
 @pytest.fixture
 def own_allocation(own_cluster, monkeypatch):
-    """An allocation of nodes that the test may kill."""
+    """Make an allocation of nodes that the test may kill."""
     made = Allocation(own_cluster, monkeypatch)
     yield made
     made.end(seconds=0)  # the cluster ends with it

@@ -1,4 +1,4 @@
-"""Resident agents in a real Slurm, and agents together with steps."""
+"""Resident agents work in a real Slurm, alone and together with steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole campaigns on a real Slurm, and the faults that need one."""
+"""These tests run whole campaigns on a real Slurm, and make the faults that need one."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def trace(folder: Path) -> tuple[Counter, Counter]:
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["slurm_steps", "slurm"])
 def test_idle_gpus_of_the_194_tasks(allocation, tmp_path, launcher, record_property):
-    """At most 12 % of the GPUs' time until the last GPU task, where naive bundling has about 41 %."""
+    """At most 12 % of the GPUs' time is idle until the last GPU task, where naive bundling has about 41 %."""
     text = (EXAMPLES / "campaign_194.toml").read_text()
     campaign = parse_campaign(text, tmp_path)
     found = Manager(campaign, machine(launcher)).run()
@@ -135,7 +135,8 @@ def test_node_death_costs_its_tasks_another_attempt_and_nothing_else(own_allocat
     assert sum(begun.values()) - 24 == sum(count > 1 for count in begun.values()) > 0
     history = read_history(Path(campaign.state))
     failures = [a for a in history.attempts if a.outcome != "done"]
-    # what ends before Slurm takes the node for dead, on a busy machine, is the launcher's fault or its own
+    # A task that ends before Slurm takes the node for dead, on a busy machine, fails by the launcher's fault
+    # or its own.
     outcomes = {a.outcome for a in failures}
     assert "node" in outcomes
     assert outcomes <= {"node", "launcher", "task"}
@@ -144,7 +145,8 @@ def test_node_death_costs_its_tasks_another_attempt_and_nothing_else(own_allocat
 
 
 def test_killed_manager_leaves_steps_that_the_next_one_ends(allocation, tmp_path):
-    """kill -9 of the manager alone: its steps run on. The next manager ends them, and nothing ends twice."""
+    """A kill -9 hits the manager alone: its steps run on. The next manager ends them, and nothing ends
+    twice."""
     text = TRACED.format(last=7, seconds=1)
     assert "sleep 1;" in text  # the first attempts are not about to end by themselves when they are ended
     text = text.replace("sleep 1;", "test {attempt} != 0 || sleep 60; sleep 1;")
@@ -207,7 +209,7 @@ outputs = ["long"]
 
 
 def test_dead_node_is_left_out_by_agents(own_allocation, tmp_path):
-    """A node that never reports: the others work."""
+    """One node never reports: the others work."""
     cluster = own_allocation.cluster
     cluster.kill_node("n4")
     deadline = time.monotonic() + 40

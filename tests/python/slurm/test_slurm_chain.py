@@ -18,7 +18,7 @@ from trellis.campaign.manager import Manager
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
-#: One core a node: a task of two ranks takes two nodes, and two of them run at once.
+#: There is one core a node: a task of two ranks takes two nodes, and two of them run at once.
 MACHINE = """
 [machine]
 name = "virtual-slurm"

@@ -1,4 +1,4 @@
-"""Faults that need a real Slurm: stuck sruns, killed ranks, nodes that answer late."""
+"""Some faults need a real Slurm: stuck sruns, killed ranks, nodes that answer late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`srun --exact` steps in a real Slurm: places, GPUs, MPI, ends, kills, left-overs, node death."""
+"""These tests run `srun --exact` steps in a real Slurm: places, GPUs, MPI, ends, kills, left-overs, node
+death."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def steps(allocation):
 
 @pytest.fixture(scope="session")
 def mpi_program(tmp_path_factory):
-    """An Open MPI program, started by pmix; all virtual nodes share a host name, so no shared memory."""
+    """Build an Open MPI program, started by pmix; all virtual nodes share a host name, so there is no shared
+    memory."""
     if shutil.which("mpicc.openmpi") is None:
         pytest.skip("no mpicc.openmpi")
     folder = tmp_path_factory.mktemp("mpi")
@@ -152,8 +154,8 @@ def test_kill_ends_the_children_too(steps, tmp_path):
 
 @pytest.mark.parametrize("end", ["sleep 300", "exit 1"])
 def test_a_message_that_slurm_lost_is_the_launchers_failure(allocation, tmp_path, end):
-    """Words of Slurm's daemon, seen where the other node's daemon came up an eighth of a second late: the
-    ranks there wait for ever, or leave MPI_Init with an error."""
+    """The words are those of Slurm's daemon, seen where the other node's daemon came up an eighth of a second
+    late: the ranks there wait for ever, or leave MPI_Init with an error."""
     launcher = SlurmStepLauncher(attempts.machine(check_seconds=0.5, kill_wait_seconds=1))
     launcher.start()
     words = (
@@ -178,7 +180,7 @@ def test_steps_of_a_dead_manager_are_found_and_ended(steps, tmp_path):
     assert steps.orphans(tmp_path, {"tester": True}) == []
     assert steps.orphans(tmp_path / "other", {}) == []
     assert [(orphan.task, orphan.attempt, orphan.manager) for orphan in found] == [("left", 0, "tester")]
-    handle.process.kill()  # as if srun had died with the manager
+    handle.process.kill()  # this is as if srun had died with the manager
     while steps.end_orphan(found[0], hard=True) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert steps.orphans(tmp_path, {}) == []
@@ -216,7 +218,8 @@ def test_node_death_is_reported_whatever_the_status(own_allocation, tmp_path):
 
 
 def test_cost_of_concurrent_steps(steps, tmp_path, record_property):
-    """Sixteen at once, as a full machine would start them; the bound is four times what was measured."""
+    """Sixteen steps start at once, as a full machine would start them; the bound is four times what was
+    measured."""
     costs = []
     for round_ in range(3):
         start = time.monotonic()

@@ -1,4 +1,5 @@
-"""The harness itself: four nodes, GPUs handed out, and a killed node whose srun nevertheless returns 0."""
+"""These tests cover the harness itself: four nodes, GPUs handed out, and a killed node whose srun
+nevertheless returns 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Low modes and deflated solves from Python and from run files."""
+"""These tests cover low modes and deflated solves from Python and from run files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_deflated_solves_agree_and_take_fewer_iterations(U: tr.GaugeField, kind:
 
 
 def test_a_search_that_ends_early_says_what_it_has(U: tr.GaugeField) -> None:
-    """The residuals of the last restart, not those of nothing."""
+    """A search that ends early has the residuals of the last restart, not those of nothing."""
     M = tr.MoebiusDomainWall(U, mass=0.01, Ls=4)
     for restarts in (1, 2):
         modes = tr.lanczos(M, count=8, max_restarts=restarts, tolerance=1e-14, allow_not_converged=True)
@@ -94,7 +94,7 @@ def test_mistakes_are_refused(U: tr.GaugeField) -> None:
 
 
 def test_modes_of_a_nearby_operator_are_refused(U: tr.GaugeField) -> None:
-    """Near enough for |A v|^2 to be lambda within the 5 % that the compiled part allows."""
+    """The operator is near enough for |A v|^2 to be lambda within the 5 % that the compiled part allows."""
     wilson = {"mass": 0.1, "twisted_mass": 0.2}
     walls = {"mass": 0.2, "Ls": 4, "b5": 1.5}
     changes = (
@@ -119,7 +119,7 @@ def test_modes_of_a_nearby_operator_are_refused(U: tr.GaugeField) -> None:
         tr.deflated(solver, modes[tr.WilsonClover])(tr.WilsonClover(tr.GaugeField.from_numpy(near), **wilson))
     with pytest.raises(tr.BadArgument, match="those of the operator MoebiusDomainWall"):
         tr.deflated(solver, modes[tr.MoebiusDomainWall])(tr.WilsonClover(U, **wilson))
-    # the same operator by another name, other links of the same numbers, other storage
+    # These are the same operator by another name, other links of the same numbers, and other storage.
     same = tr.GaugeField.from_numpy(U.to_numpy())
     kappa = 1 / (2 * (4 + wilson["mass"]))
     M = tr.WilsonClover(same, kappa=kappa, twisted_mass=0.2, link_reals=18)
@@ -158,7 +158,8 @@ def test_run_file(U: tr.GaugeField, tmp_path: Path) -> None:
 
 
 def test_modes_of_a_run_file_are_kept(U: tr.GaugeField, tmp_path: Path) -> None:
-    """Found by one run, taken by the next, which measures other sources of the same configuration."""
+    """One run finds the modes; the next one takes them, and measures other sources of the same
+    configuration."""
     U.write(tmp_path / "configuration.1.ildg")
     table = "[deflation]\nmodes = 6\ntolerance = 1e-6\n"
 
@@ -191,6 +192,6 @@ def test_modes_of_a_run_file_are_kept(U: tr.GaugeField, tmp_path: Path) -> None:
     (tmp_path / "heavier.toml").write_text(heavier.replace("1e-9", "1e-6"))
     found = run("measure", "heavier.toml", cwd=tmp_path, status=1)
     assert "those of mass = -0.5, not -0.4" in found.stderr
-    # the folder may be named when a run is resumed, and named otherwise
+    # The folder may be named when a run is resumed, and named otherwise.
     (tmp_path / "measure.toml").write_text(RUN.replace("NAME", "plain") + kept)
     run("measure", "measure.toml", "--resume", cwd=tmp_path)

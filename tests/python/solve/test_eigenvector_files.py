@@ -1,4 +1,4 @@
-"""Low modes in files: what is read deflates as what was found, and nothing else is taken for it."""
+"""Low modes that are read from files deflate as those that were found, and nothing else is taken for them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_script(script: str, *, ranks: int, cwd: Path) -> None:
 def test_solves_with_stored_modes_are_the_same(
     U: tr.GaugeField, tmp_path: Path, kind: str, form: str, storage: str
 ) -> None:
-    """Bit for bit, except for 16 bits: their scales are rounded."""
+    """Solves are the same bit for bit, except for 16 bits: their scales are rounded."""
     M = operator(U, kind)
     modes = tr.lanczos(M, count=8, even_odd=form, storage=storage, tolerance=1e-6)
     modes.write(tmp_path / "modes.h5")
@@ -72,7 +72,8 @@ def test_solves_with_stored_modes_are_the_same(
 
 
 def test_vectors_are_where_the_file_says(U: tr.GaugeField, tmp_path: Path) -> None:
-    """Norm 1; [t][z][y][x] with pairs of sites sharing the numbers of the one of the parity."""
+    """The vectors have norm 1; they lie as [t][z][y][x], and pairs of sites share the numbers of the one of
+    the parity."""
     M = operator(U, "clover")
     tr.lanczos(M, count=2, storage="double", tolerance=1e-6).write(tmp_path / "half.h5")
     tr.lanczos(M, count=2, even_odd="none", storage="double", tolerance=1e-6).write(tmp_path / "full.h5")
@@ -84,7 +85,7 @@ def test_vectors_are_where_the_file_says(U: tr.GaugeField, tmp_path: Path) -> No
 
 
 def test_the_same_file_on_two_ranks(U: tr.GaugeField, tmp_path: Path) -> None:
-    """Written by one rank, read by two, and the other way: the numbers of all vectors agree."""
+    """One rank writes and two read, and the other way: the numbers of all vectors agree."""
     U.write(tmp_path / "links.ildg")
     script = """
 import trellis as tr

@@ -1,4 +1,4 @@
-"""Solves that start from a guess."""
+"""These tests cover solves that start from a guess."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_guess_saves_iterations_and_changes_nothing_else(U: tr.GaugeField, kin
     assert from_near.report is not None
     assert again.report is not None
     assert from_near.report.largest_residual < 2e-9
-    # the other mass is right to some per cent: some of ten digits are there already
+    # The other mass is right to some per cent: some of ten digits are there already.
     assert from_near.report.iterations < 0.95 * S.report.iterations
     assert again.report.iterations <= 2
     expected = S.to_numpy()

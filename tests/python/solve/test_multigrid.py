@@ -1,4 +1,4 @@
-"""Multigrid from Python: the solver, its report, what it serves and what it refuses."""
+"""These tests cover multigrid from Python: the solver, its report, what it serves and what it refuses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def mg(M):
 
 
 def column(M, seed=1):
-    """A random right-hand side."""
+    """Return a random right-hand side."""
     numbers = np.random.default_rng(seed).standard_normal((2, *reversed(EXTENTS), 4, 3))
     return numbers[0] + 1j * numbers[1]
 
@@ -191,7 +191,7 @@ def test_p_may_lie_in_single_precision_from_twice_the_memory(M):
     half = tr.multigrid(M, vectors=8, sweeps=0)
     single = tr.multigrid(M, vectors=8, sweeps=0, prolongator_storage="single")
     numbers = 8 * 8**4 * 24
-    assert single.bytes - half.bytes == numbers * 4 - (numbers * 2 + 8 * 8**4 * 4)  # a scale for each spinor
+    assert single.bytes - half.bytes == numbers * 4 - (numbers * 2 + 8 * 8**4 * 4)  # each spinor has a scale
     b = column(M)
     solutions = [tr.gcr(tolerance=1e-9, preconditioner=mg)(M).solve(b)[0] for mg in (half, single)]
     assert not np.array_equal(*solutions)

@@ -1,4 +1,4 @@
-"""Set-ups of multigrid in files: what is read solves as what was written; nothing else is taken for it."""
+"""Set-ups of multigrid that are read from files solve as what was written; nothing else is taken for them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_three_levels_are_read_with_the_bits_that_were_written(M: tr.WilsonClove
 def test_another_mass_is_read_as_it_is_shifted(
     U: tr.GaugeField, M: tr.WilsonClover, mg: tr.Multigrid, path: Path, tmp_path: Path
 ) -> None:
-    """Also where the written one was shifted itself: D_c is built for the mass of the set-up."""
+    """This also holds where the written one was shifted itself: D_c is built for the mass of the set-up."""
     masses = [tr.WilsonClover(U, mass=m, csw=1.3, twisted_mass=t) for m, t in ((-0.1, 0.0), (-0.2, -0.05))]
     shifted = mg.at(masses[0])
     assert shifted.operator == masses[0]._record

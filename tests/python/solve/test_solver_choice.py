@@ -1,4 +1,4 @@
-"""Choices by counted work: the sweeps of a set-up, and multigrid or BiCGStab."""
+"""These tests cover choices by counted work: the sweeps of a set-up, and multigrid or BiCGStab."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def column(seed=1):
 
 
 def test_even_convergence_behind_the_second_digit_is_continued_exactly():
-    """Two digits in 10 iterations, and one in 20 from there on."""
+    """Two digits take 10 iterations, and one takes 20 from there on."""
     history = [10 ** -(i / 5) for i in range(1, 11)] + [10 ** -(2 + i / 20) for i in range(1, 21)]
     assert iterations_of(history, 10) == 10 + 8 * 20
     assert iterations_of(history, 3) == 30
-    assert iterations_of(history[:5], 10) == 50  # one digit in 5
+    assert iterations_of(history[:5], 10) == 50  # it is one digit in 5
 
 
 @pytest.mark.parametrize("kappa", [0.1300, 0.1345])
@@ -56,7 +56,7 @@ def test_a_trial_ends_where_multigrid_is_seen_to_pay(M):
 @pytest.mark.parametrize("smoother", ["sap", "mr"])
 @pytest.mark.parametrize("sweeps", [0, 2])
 def test_a_forecast_is_near_what_is_counted(M, smoother, sweeps):
-    """Beside what projections take longer than their flops say (sweep_rule.cpp)."""
+    """It is near beside what projections take longer than their flops say (sweep_rule.cpp)."""
     core = load()
     mg = tr.multigrid(M, vectors=12, sweeps=sweeps, smoother=smoother)
     params = core.MultigridParams()
@@ -95,7 +95,7 @@ def test_more_sources_never_have_fewer_sweeps(M):
 def test_what_is_saved_is_held_against_the_set_up():
     forecast = MultigridForecast(setup=10.0, solve=1.0)
     light, heavy = KrylovTrial(500, 3.0, False), KrylovTrial(50, 0.5, False)
-    assert not multigrid_pays([(5, light)], forecast)  # saves 10
+    assert not multigrid_pays([(5, light)], forecast)  # it saves 10
     assert multigrid_pays([(6, light)], forecast)
     assert not multigrid_pays([(10**9, heavy)], forecast)
     assert multigrid_pays([(6, light), (10**9, heavy)], forecast)  # the heavy one is left to bicgstab
@@ -113,7 +113,7 @@ def test_a_heavy_quark_and_one_source_are_left_to_bicgstab(links, M):
 
 
 def test_multigrid_is_taken_where_it_saves_work(M, monkeypatch):
-    """The same quark with BiCGStab that takes ten times as long."""
+    """The quark is the same, but BiCGStab takes ten times as long for it."""
     real = choice.try_krylov
 
     def slow(M, **keys):

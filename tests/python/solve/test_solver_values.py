@@ -1,4 +1,5 @@
-"""Solver values on every quark: bound, deflated, with a history; solves that are stuck go on."""
+"""These tests use solver values on every quark: bound, deflated, with a history; solves that are stuck go
+on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""./bootstrap on machines without apt and without root: everything that is missing is one list."""
+"""On machines without apt and without root, ./bootstrap says everything that is missing in one list."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-#: What the script itself needs of a system.
+#: The script itself needs these programs of a system.
 TOOLS = ("awk", "bash", "cat", "dirname", "grep", "head", "id", "mkdir", "sort", "tail", "tr")
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The script alone, and a folder of programs that is its whole path."""
+    """Make the script alone, and a folder of programs that is its whole path."""
     shutil.copy(ROOT / "bootstrap", tmp_path)
     (tmp_path / "programs").mkdir()
     for name in TOOLS:
@@ -31,7 +31,7 @@ def add(tree: Path, name: str) -> None:
 
 
 def bootstrap(tree: Path, *words: str, **environment: str) -> str:
-    """Run the script, which fails; what it says on standard error."""
+    """Run the script, which fails; return what it says on standard error."""
     found = subprocess.run(
         ["bash", str(tree / "bootstrap"), *words],
         env={"PATH": str(tree / "programs"), **environment},
@@ -44,7 +44,7 @@ def bootstrap(tree: Path, *words: str, **environment: str) -> str:
 
 
 def packages(said: str) -> list[str]:
-    """Names of the Debian packages in the list."""
+    """Return the names of the Debian packages in the list."""
     lines = said.splitlines()
     assert lines[0] == "bootstrap: these things are missing:"
     at = lines[1].index("Debian")

@@ -1,4 +1,4 @@
-"""cmake/ccache_launcher: the cache gives back the precompiled header of these sources, not of others."""
+"""With cmake/ccache_launcher the cache gives back the precompiled header of these sources, not of others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_changed_comment_is_another_precompiled_header(tmp_path: Path) -> None
 
 @needs_ccache
 def test_the_sources_of_another_checkout_are_not_taken(tmp_path: Path) -> None:
-    """A clean build of a state, a change, a clean build of that state again, and another change."""
+    """A state is built clean, changed, built clean again, and changed in another way."""
     header, source, made = tmp_path / "all.hxx", tmp_path / "all.hxx.cxx", tmp_path / "all.hxx.gch"
     header.write_text('#include "part.hpp"\n')
     source.touch()

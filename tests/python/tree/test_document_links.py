@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "doc").rglob("*.md")} - {ROOT / "doc" / "site" / "index.md"})
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-#: (doc/conventions.md, Name; Other name) or doc/conventions.md "Name".
+#: The texts look like (doc/conventions.md, Name; Other name) or doc/conventions.md "Name".
 SECTION = re.compile(r'(doc/[\w/]+\.md)(?:,? \(?"([^"]+)"|, ([A-Z][^).:|]*))')
 SOURCES = ("doc", "src", "bindings", "python", "reference", "tests")
 
@@ -41,7 +41,7 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
 
 
 def sections_named() -> set[tuple[str, str]]:
-    """(page, section) of all sources; comments that go over lines are put together."""
+    """Return (page, section) of all sources; comments that go over lines are put together."""
     found = set()
     for folder in SOURCES:
         for path in (ROOT / folder).rglob("*"):

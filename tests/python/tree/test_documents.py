@@ -45,7 +45,7 @@ def inputs_of_others(folder: Path) -> None:
 
 
 def sea_quarks(folder: Path) -> None:
-    """Beside inputs of other programs what a solve that failed leaves."""
+    """Write what a solve that failed leaves, beside inputs of other programs."""
     inputs_of_others(folder)
     (folder / "run.toml").write_text(trajectories(ENDING))
     (folder / "out").mkdir()
@@ -64,7 +64,8 @@ def of_python(names: dict, folder: Path) -> bool:
     return bool(names["array"].shape == (8, 4, 4, 4, 4, 4, 3, 3))
 
 
-#: Page -> what makes the files that its blocks read, and what a block left that shows that it did its work.
+#: Each page has what makes the files that its blocks read, and what a block left that shows that it did its
+#: work.
 PAGES: dict[str, tuple[Callable[[Path], None], Callable[[dict, Path], object]]] = {
     "README.md": (configuration, lambda names, _: names["pion"].shape == (1, 8)),
     "doc/howto/python.md": (configuration, of_python),

@@ -15,7 +15,7 @@ EXAMPLES = sorted(
     for path in (Path(__file__).resolve().parents[3] / "examples").glob("*.toml")
     if not path.name.startswith("campaign") and "trellis generate" in path.read_text()
 )
-#: What is made smaller; whatever else the file says stays.
+#: These tables are made smaller; whatever else the file says stays.
 SMALLER = {
     "extents": "[4, 4, 4, 4]",
     "total": "3",

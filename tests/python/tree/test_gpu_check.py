@@ -1,5 +1,5 @@
-"""tools/gpu_check_run.sh with small programs in the place of the real ones: it tells of those that fail, hang
-or skip, and runs the others. CI runs the real programs on a simulated GPU."""
+"""These tests run tools/gpu_check_run.sh with small programs in the place of the real ones: it tells of those
+that fail, hang or skip, and runs the others. CI runs the real programs on a simulated GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = """revision=abc packed=today simulated=
 small=4 large= further= glass=8
 """
-#: Prints a result, and then does what the section's name stands for.
+#: The program prints a result, and then does what the section's name stands for.
 BENCH = r"""#!/usr/bin/env bash
 printf '### %s\n| kernel | us |\n|---|---|\n| %s | 1.5 |\n{"section": "%s", "us": 1.5}\n' $1 $1 $1
 echo "{\"cut off"
@@ -45,7 +45,7 @@ SANITIZER = r"""#!/usr/bin/env bash
 while [ "$1" != env ]; do shift; done
 exec "$@"
 """
-#: A table of two launches behind what the program prints; the second line has the units.
+#: The program prints a table of two launches behind what it prints; the second line has the units.
 COUNTER = r"""#!/usr/bin/env bash
 case "$*" in
   *"--metrics gpu__time_duration.sum,"*"gpu_bench counters 30 4") ;;
@@ -70,7 +70,7 @@ printf '{"section": "probe", "probe": "copy", "libraries": "%s"}\n' "$LD_LIBRARY
 
 
 def make_pack(folder: Path) -> Path:
-    """The script that runs a pack of the small programs."""
+    """Write the script that runs a pack of the small programs."""
     pack = folder / "trellis-gpu-check"
     (pack / "bin").mkdir(parents=True)
     shutil.copy(ROOT / "tools" / "gpu_check_run.sh", pack / "run")
@@ -86,7 +86,7 @@ def make_pack(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict, str]:
-    """The exit status, results.json and table.md of a run in which a step of each kind goes wrong."""
+    """Return exit status, results.json and table.md of a run in which a step of each kind goes wrong."""
     program = make_pack(tmp_path_factory.mktemp("pack"))
     results = program.parent / "results"
     run = subprocess.run(

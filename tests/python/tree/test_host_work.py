@@ -9,11 +9,13 @@ from trellis.ground.host_work import HOST_WORK
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "src" / "trellis"
-#: Images of fields on the host (field/storage/on_host.hpp), conversions there, and links read as arrays.
+#: These are images of fields on the host (field/storage/on_host.hpp), conversions there, and links read as
+#: arrays.
 HOST = re.compile(
     r"(?<![\w>])(?:on_host|add_on_host|convert_on_host)\(|\.on\(Backend::cpu\)|(?:\.|->)to_canonical\("
 )
-#: What defines these functions, and files, whose formats are those of the host.
+#: Other files are left out: they define these functions, or are formats of files, which are those of the
+#: host.
 NOT_WORK = re.compile(
     r"^(?:comm|device|io)/|^field/storage/(?:on_host|gauge_field|site_field|host_conversion)\.cpp"
 )

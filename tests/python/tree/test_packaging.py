@@ -14,7 +14,7 @@ from trellis import __version__
 
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-#: A file, and where its version stands.
+#: Each file says here where its version stands.
 VERSIONS = {
     "pyproject.toml": r'^version = "(.*)"$',
     "CMakeLists.txt": r"^project\(trellis VERSION (\S+) ",
@@ -22,7 +22,7 @@ VERSIONS = {
     "packaging/conda/meta.yaml": r'set version = "(.*)"',
     "packaging/spack/package.py": r'version\("(\d.*)", tag="v\1"\)',
 }
-#: conda-forge's name of a package that has another one on PyPI.
+#: conda-forge has another name for a package than PyPI.
 CONDA_NAMES = {"matplotlib": "matplotlib-base"}
 
 
@@ -32,7 +32,7 @@ def test_one_version(file: str, pattern: str) -> None:
 
 
 def requirements(lines: list[str]) -> set[tuple[str, str]]:
-    """Name and versions of each requirement, without blanks."""
+    """Return name and versions of each requirement, without blanks."""
     found = (re.fullmatch(r"([\w.-]+)\s*(.*)", line) for line in lines)
     return {(match[1], match[2].replace(" ", "")) for match in found if match}
 
@@ -69,7 +69,7 @@ def test_the_package_of_spack() -> None:
 
 
 def test_the_container_installs_what_bootstrap_asks_for() -> None:
-    """Names of Debian's packages: those of a build with MPI."""
+    """The names are Debian's: the packages are those of a build with MPI."""
     bootstrap = (ROOT / "bootstrap").read_text()
     needed = bootstrap.split("needed_packages() {")[1].split("\n}")[0]
     with_mpi = needed.split("  else\n")[0]

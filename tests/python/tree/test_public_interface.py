@@ -1,4 +1,5 @@
-"""The public interface as a person meets it: types for a checker, docstrings with what they have to say."""
+"""These tests look at the public interface as a person meets it: types for a checker, docstrings with what
+they have to say."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from trellis.quarks.dense_matrices import DenseOperator
 from trellis.solve.bound import BoundSolver
 from trellis.solve.custom_operator import CustomOperator
 
-#: Without a name in the package: what its functions return.
+#: These have no name in the package: its functions return them.
 HANDED_OUT = {"BoundSolver": BoundSolver, "CustomOperator": CustomOperator, "DenseOperator": DenseOperator}
-#: Made by functions of the package and not by its users, or plain containers of numbers.
+#: Functions of the package make these and its users do not, or they are plain containers of numbers.
 NOT_CALLED = {
     "BoundSolver",
     "DenseOperator",
@@ -33,7 +34,7 @@ NOT_CALLED = {
 
 
 def public() -> Iterator[tuple[str, Callable]]:
-    """Functions, methods (inherited ones too) and the constructors of classes, by name."""
+    """Return functions, methods (inherited ones too) and the constructors of classes, by name."""
     for name, value in ({name: getattr(tr, name) for name in tr.__all__} | HANDED_OUT).items():
         if not inspect.isclass(value):
             yield name, value
@@ -79,7 +80,7 @@ def test_parameters_have_types_and_words(name: str) -> None:
         assert inspect.signature(function).return_annotation is not inspect.Signature.empty, name
 
 
-#: Nothing that they take can be refused.
+#: Nothing that these take can be refused.
 NEVER_RAISE = {"GaugeField", "NotConverged", "SolveReport.with_roof", "abort"}
 
 

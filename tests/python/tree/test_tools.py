@@ -79,7 +79,7 @@ def test_a_folder_cannot_see_one_to_its_right() -> None:
         dependencies.read_rule("# nothing\n")
 
 
-# (file, one line of it, is it allowed)
+# Each entry has: file, one line of it, is it allowed.
 INCLUDES = [
     ("solver/cg.cpp", '#include "trellis/field/spinor_field.hpp"', True),
     ("solver/cg.cpp", '#include "trellis/kernels/linalg/axpy.hpp"', True),
@@ -183,7 +183,7 @@ def test_reference_shares_little(tmp_path: Path, folder: str, allowed: bool) -> 
 
 # ---- check_dependencies: Python --------------------------------------------------------------------------
 
-# (text of trellis/analysis/fit.py, is it allowed)
+# Each entry has: text of trellis/analysis/fit.py, is it allowed.
 PYTHON_IMPORTS = [
     ("import numpy\nfrom trellis.plain import table\n", True),
     ("from ..plain import table\n", True),
@@ -238,7 +238,7 @@ def test_the_packages_own_init_counts(tmp_path: Path) -> None:
 
 
 ROOM_IMPORTS = [
-    # (module, its text, a part of what is said, or "")
+    # Each entry has: module, its text, a part of what is said, or "".
     ("quarks/a", "from ..gauge.fields import U\nfrom .. import _core\nimport trellis.ground.core", ""),
     ("gauge/a", "from ..quarks import operators", "gauge may not import trellis.quarks"),
     ("quarks/a", "def f():\n    from ..solve.cg import cg", "quarks may not import trellis.solve.cg"),
@@ -322,7 +322,7 @@ class Hisq(Quark): ...
 class SeaHisq(Hisq): ...
 SeaQuark = Hisq | SeaHisq
 """
-# (text of trellis/solve/fit.py, what is said of it)
+# Each entry has: text of trellis/solve/fit.py, what is said of it.
 QUESTIONS = [
     ("isinstance(M, QuarkOperator)\n", ""),
     ("isinstance(M, Clover)\n", "Clover is asked"),

@@ -54,7 +54,7 @@ directory = "out"
 
 
 def content(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """All that a reader could change in a folder: files, their times, and their bytes."""
+    """Return all that a reader could change in a folder: files, their times, and their bytes."""
     return {
         path.name: (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
         for path in sorted(folder.iterdir())
@@ -63,7 +63,7 @@ def content(folder: Path) -> dict[str, tuple[int, int, bytes]]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a stream, a spin glass and a measurement, each in a folder of its own."""
+    """Make a folder with a stream, a spin glass and a measurement, each in a folder of its own."""
     folder = tmp_path_factory.mktemp("finished")
     texts = {
         "generate": trajectories(TRAJECTORIES, trajectories={"total": 3}),
@@ -141,7 +141,7 @@ def test_a_finished_measurement_and_glass(finished: Path) -> None:
 
 @pytest.fixture
 def under_way(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
-    """A run of trajectories that has made some and goes on, and its process."""
+    """Yield a run of trajectories that has made some and goes on, and its process."""
     text = trajectories(trajectories={"total": 10**6, "keep_every": 10**6, "checkpoint_every": 2})
     folder = write_run_file(tmp_path, text)
     process = subprocess.Popen(
@@ -276,7 +276,7 @@ def test_half_a_line_of_a_lock_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_alarms_name_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits by numbers whose answer is known; a sound run has no alarm."""
+    """Limits have numbers whose answer is known; a sound run has no alarm."""
     assert alarms.acceptance([1.0] * 9 + [0.0] * 0) == []
     assert alarms.acceptance([1, 0] * 25) == []
     assert "48 % of the last 50" in alarms.acceptance([1] * 24 + [0] * 26)[0]
@@ -368,7 +368,7 @@ def test_the_last_whole_line_of_a_log(tmp_path: Path) -> None:
 
 
 def test_a_campaign(tmp_path: Path) -> None:
-    """A campaign that has not begun, has run, and has a failed task."""
+    """One campaign has not begun, one has run, and one has a failed task."""
     (tmp_path / "campaign.toml").write_text(
         '[campaign]\nname = "c"\nretries = {}\n'.replace("retries = {}\n", "")
         + '[[task]]\nname = "good"\ncommand = ["true"]\nestimate = "1s"\n'

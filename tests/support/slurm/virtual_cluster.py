@@ -1,7 +1,8 @@
-"""A real Slurm with virtual nodes on one machine: nothing is simulated but the nodes' hardware.
+"""This module starts a real Slurm with virtual nodes on one machine: nothing is simulated but the nodes'
+hardware.
 
-Needs root and Debian's packages slurm-wlm and munge (install.sh beside this file). All files and sockets lie
-in one new folder, ports are free ones, munge has a key of its own, so that it disturbs no other Slurm.
+It needs root and Debian's packages slurm-wlm and munge (install.sh beside this file). All files and sockets
+lie in one new folder, ports are free ones, munge has a key of its own, so that it disturbs no other Slurm.
 
 All virtual nodes share one host name: ask SLURMD_NODENAME, never gethostname(). The GPUs are character
 devices that exist on any machine, so that Slurm hands them out and sets CUDA_VISIBLE_DEVICES.
@@ -74,7 +75,7 @@ class Unavailable(Exception):
 
 
 def reason_not_available() -> str | None:
-    """Why no virtual cluster can be started on this machine, or None."""
+    """Return why no virtual cluster can be started on this machine, or None."""
     if os.geteuid() != 0:
         return "a virtual Slurm cluster needs root"
     path = os.environ.get("PATH", "") + ":" + _SYSTEM_PATH
@@ -90,7 +91,7 @@ def reason_not_available() -> str | None:
 
 
 class VirtualCluster:
-    """It has Slurm's controller and one slurmd per virtual node n1, n2, ...
+    """This cluster has Slurm's controller and one slurmd per virtual node n1, n2, ...
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ class VirtualCluster:
         return self._daemons[name].pid
 
     def idle_nodes(self) -> list[str]:
-        """Names of the nodes that are up and have nothing to do."""
+        """Return the names of the nodes that are up and have nothing to do."""
         return self.output("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()
 
     def node_state(self, name: str) -> str:
@@ -252,12 +253,13 @@ class VirtualCluster:
         )
 
     def _pretended_gpus(self) -> str:
-        """Character devices: Slurm refuses a mere count, and sets no CUDA_VISIBLE_DEVICES for plain files."""
+        """Return character devices: Slurm refuses a mere count, and sets no CUDA_VISIBLE_DEVICES for plain
+        files."""
         last = 10 + self.gpus - 1
         if all(Path(f"/dev/tty{number}").is_char_device() for number in range(10, last + 1)):
             return f"/dev/tty[10-{last}]"
         for number in range(self.gpus):
-            os.mknod(self.root / "dev" / f"gpu{number}", 0o020600, os.makedev(1, 3))  # like /dev/null
+            os.mknod(self.root / "dev" / f"gpu{number}", 0o020600, os.makedev(1, 3))  # it is like /dev/null
         return f"{self.root}/dev/gpu[0-{self.gpus - 1}]"
 
     def _start_munge(self) -> None:
@@ -302,7 +304,7 @@ class VirtualCluster:
         return "\n".join(texts)
 
     def _step_daemons(self, names: list[str]) -> list[int]:
-        """slurmstepd processes of these nodes: they have their node's log open."""
+        """Return slurmstepd processes of these nodes: they have their node's log open."""
         logs = {f"{self.root}/log/slurmd.{name}.log" for name in names}
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
