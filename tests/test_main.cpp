@@ -1,4 +1,5 @@
-/// main() of every test program. Under mpirun a test has failed if it failed on any rank; rank 0 prints.
+/// This is main() of every test program. Under mpirun a test has failed if it failed on any rank; rank 0
+/// prints.
 #include <gtest/gtest.h>
 
 #include "trellis/comm/communicator.hpp"

@@ -13,7 +13,7 @@ namespace {
 
 const Momenta some_momenta{{0, 0, 0}, {1, 0, -1}};
 
-/// It has three flavours on a lattice, in the reference and in the product.
+/// This struct holds three flavours on a lattice, in the reference and in the product.
 struct Quarks {
   Coord extents, at;
   std::vector<reference::Propagator> of_reference;
@@ -71,7 +71,8 @@ TEST(ContractBaryons, octet_of_the_full_form_equals_reference) {
       });
 }
 
-/// Lambda = [2 (u G d) s + (u G s) d - (d G s) u] / sqrt6, contracted term by term in the reference.
+/// The form Lambda = [2 (u G d) s + (u G s) d - (d G s) u] / sqrt6 is contracted term by term in the
+/// reference.
 TEST(ContractBaryons, lambda_of_the_full_form_equals_reference) {
   const Quarks q({2, 2, 2, 4});
   const SpinMatrix P = parity_projector(1);
@@ -121,7 +122,7 @@ TEST(ContractBaryons, decuplet_of_the_full_form_equals_reference) {
   EXPECT_THROW(octet_correlators(q.flavours(), {"omega_minus"}, {parity_projector(1)}), BadArgument);
 }
 
-/// Of quarks with gamma_t = 1 only, spin 3/2 is all there is: the form `full` is twice the sum of the four
+/// For quarks with gamma_t = 1 only, spin 3/2 is all there is: the form `full` is twice the sum of the four
 /// states of the form `projected` (six times for two flavours, whose norms differ).
 TEST(ContractBaryons, decuplet_of_projected_quarks_is_the_projected_form) {
   Quarks q({2, 2, 2, 4});
@@ -150,7 +151,7 @@ TEST(ContractBaryons, decuplet_of_projected_quarks_is_the_projected_form) {
   }
 }
 
-/// The multiplet: with equal quarks the ten correlators are one.
+/// In the multiplet with equal quarks the ten correlators are one.
 TEST(ContractBaryons, decuplet_of_equal_quarks_is_one) {
   Quarks q({2, 2, 4, 2});
   BaryonQuarks equal = q.flavours();

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Lattices, ContractMesons,
                                            Coord{2, 2, 2, 16}),
                          [](const auto& info) { return to_string(info.param); });
 
-/// A time slice that is cut into chunks of products, the last one shorter.
+/// A time slice is cut into chunks of products, of which the last one is shorter.
 TEST(ContractMesonsChunks, do_not_show) {
   const Coord extents{18, 16, 10, 2}, at{17, 0, 3, 1};
   const auto lattice = make_lattice(extents);

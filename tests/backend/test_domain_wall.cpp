@@ -1,5 +1,5 @@
 /// Domain-wall operators equal reference/ in every storage, and have the same bits for every lane count and
-/// for the GPU layout, gauge covariance, Gamma5 R hermiticity, plane waves, Schur complements.
+/// for the GPU layout. Gauge covariance, Gamma5 R hermiticity, plane waves and Schur complements hold.
 #include <gtest/gtest.h>
 
 #include <numbers>
@@ -19,7 +19,7 @@ std::vector<DomainWallParams> all_physics() {
   DomainWallParams phases = test::moebius(0.03, 6, 1.5, 0.5);
   phases.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
   phases.M5 = 1.3;
-  DomainWallParams slices = test::moebius(0.08, 5, 1.0, 0.0);  // zMoebius with real coefficients
+  DomainWallParams slices = test::moebius(0.08, 5, 1.0, 0.0);  // zMoebius has real coefficients here
   slices.b5 = {1.5, 1.2, 1.1, 1.7, 0.9};
   slices.c5 = {0.5, 0.2, 0.1, 0.7, 0.0};
   DomainWallParams complex = test::moebius(0.11, 4, 1.0, 0.0);  // zMoebius
@@ -48,7 +48,7 @@ class DomainWallTest : public ::testing::TestWithParam<Coord> {
 
   void expect_plane_waves(DomainWallParams p);
 
-  /// D5 psi (or its dagger) by the product; all right-hand sides must agree bit for bit.
+  /// Returns D5 psi (or its dagger) by the product; all right-hand sides must agree bit for bit.
   SpinorField apply(const DomainWallParams& params, const KernelChoice& choice, const FiveVector& psi,
                     bool is_dagger, int rhs = 1) {
     const DomainWallOperator D(test::to_product(lattice, U), params, choice);
@@ -73,7 +73,7 @@ TEST_P(DomainWallTest, equals_reference_in_every_storage) {
         choice.precision = Precision::single_precision;
         EXPECT_LT(reference::relative_error(test::to_five(apply(p, choice, psi, is_dagger)), expected),
                   test::rounding<float>(100));
-        // 16-bit: links and the spinors in, between and out round to half a unit of 1/32767
+        // In 16 bits, links and the spinors in, between and out round to half a unit of 1/32767.
         choice.precision = Precision::half_precision;
         EXPECT_LT(reference::relative_error(test::to_five(apply(p, choice, psi, is_dagger)), expected),
                   20.0 / 32767);
@@ -118,7 +118,8 @@ TEST_P(DomainWallTest, is_gauge_covariant) {
             test::rounding(100));
 }
 
-/// D5 Gamma5 R D_-^dagger = D_- Gamma5 R D5^dagger, R the reflection of the slices (Shamir: D_- = 1).
+/// D5 Gamma5 R D_-^dagger = D_- Gamma5 R D5^dagger holds, where R is the reflection of the slices (Shamir:
+/// D_- = 1).
 TEST_P(DomainWallTest, is_gamma5_R_hermitian) {
   const GammaMatrix gamma5 = gamma_product(15);
   for (const DomainWallParams& p : all_physics()) {
@@ -149,8 +150,8 @@ TEST_P(DomainWallTest, is_gamma5_R_hermitian) {
   }
 }
 
-/// On unit links D_W(-M5) exp(i p x) w = [-M5 + sum a (1 - cos p) + i sum a gamma sin p] exp(i p x) w, with
-/// a = nu/xi0 in space and 1 in time.
+/// On unit links D_W(-M5) exp(i p x) w = [-M5 + sum a (1 - cos p) + i sum a gamma sin p] exp(i p x) w holds,
+/// with a = nu/xi0 in space and 1 in time.
 void DomainWallTest::expect_plane_waves(DomainWallParams p) {
   const std::array<double, 4> a{p.nu / p.xi0, p.nu / p.xi0, p.nu / p.xi0, 1.0};
   const std::array<double, 4> theta{0.4, 0.0, std::numbers::pi, std::numbers::pi};
@@ -211,7 +212,7 @@ TEST_P(DomainWallTest, schur_complements_reproduce_the_full_operator) {
         SpinorField x = D.make_field(), b = D.make_field(), rebuilt = D.make_field();
         test::to_product(x, test::random_five(GetParam(), p.Ls, 18));
         D.apply(b, x);
-        // the Schur unknown that belongs to x: x_e (asymmetric), M x_e (symmetric)
+        // The Schur unknown that belongs to x is x_e (asymmetric) or M x_e (symmetric).
         SpinorField y = S.make_field(), source = S.make_field(), Sy = S.make_field(), z = S.make_field();
         if (form == SchurForm::symmetric)
           matrix->apply_fifth(y, x, parity, FifthMatrix::M, false);
@@ -224,7 +225,7 @@ TEST_P(DomainWallTest, schur_complements_reproduce_the_full_operator) {
         S.reconstruct(rebuilt, y, b);
         combine(rebuilt, 1.0, rebuilt, -1.0, x);
         EXPECT_LT(std::sqrt(norm2(rebuilt) / norm2(x)), test::rounding(500)) << S.name();
-        // <z, S y> = <S^dagger z, y>
+        // The dagger has <z, S y> = <S^dagger z, y>.
         SpinorField Sz = S.make_field();
         extract_parity(z, b);
         S.apply(Sy, y);

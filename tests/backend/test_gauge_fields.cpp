@@ -18,7 +18,7 @@ void append(std::vector<double>& numbers, const GaugeField& U) {
   U.to_canonical(numbers.data() + at);
 }
 
-/// All that the kernels compute from U, as one list of numbers.
+/// Returns all that the kernels compute from U, as one list of numbers.
 std::vector<double> everything(const GaugeField& U) {
   std::vector<double> numbers;
   append(numbers, stout_smear(U, 0.11, 2));

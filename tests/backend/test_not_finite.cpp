@@ -59,7 +59,7 @@ TEST_P(OneBadComponent, reaches_every_norm) {
         EXPECT_FALSE(std::isfinite(norm2_each(field)[0])) << bad << " in " << i << ", " << name_of(spec);
         scale(scaled, 0.5, field);
         EXPECT_FALSE(std::isfinite(norm2_each(scaled)[0])) << bad << " in " << i << ", " << name_of(spec);
-        if (i % 5 != 0) continue;  // conversions, for some components
+        if (i % 5 != 0) continue;  // conversions take some components
         for (const FieldSpec& to : all_specs(reals)) {
           SpinorField converted(lattice, to);
           convert(converted, field);

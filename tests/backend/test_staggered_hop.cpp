@@ -54,7 +54,8 @@ TEST_P(StaggeredHopTest, equals_reference_in_every_storage) {
       EXPECT_LT(test::relative_error(apply(p.phases, choice), expected), test::rounding(50)) << p.name;
       choice.precision = Precision::single_precision;
       EXPECT_LT(test::relative_error(apply(p.phases, choice), expected), test::rounding<float>(50)) << p.name;
-      // 16-bit: links, vectors in and out each round to half a unit of 1/32767 of the largest component
+      // In 16 bits, links and the vectors in and out each round to half a unit of 1/32767 of the largest
+      // component.
       choice.precision = Precision::half_precision;
       EXPECT_LT(test::relative_error(apply(p.phases, choice), expected), 10.0 / 32767) << p.name;
       choice.precision = Precision::fp16_precision;
@@ -121,7 +122,7 @@ TEST_P(StaggeredHopTest, hopping_is_antihermitian) {
     M.apply_dagger(Mb, b);
     EXPECT_LT(std::abs(dot(b, Ma) - dot(Mb, a)), test::rounding(100) * std::sqrt(norm2(b) * norm2(Ma)))
         << p.name;
-    // epsilon M epsilon = M^dagger: the sign of the odd sites
+    // The relation epsilon M epsilon = M^dagger changes the sign of the odd sites.
     SpinorField odd = a;
     combine(Ma, 1.0, Ma, -mass, a);  // D a
     M.apply_dagger(Mb, a);
@@ -201,7 +202,8 @@ TEST_P(StaggeredHopTest, energies_have_the_bits_of_a_separate_sum) {
   }
 }
 
-/// M e^{ipx} v = (m + i sum_mu eta_mu sin p_mu) ... couples momenta; D^2 is diagonal: -sum_mu sin^2 p_mu.
+/// In M e^{ipx} v = (m + i sum_mu eta_mu sin p_mu) ... momenta couple; D^2 is diagonal: it is -sum_mu sin^2
+/// p_mu.
 TEST_P(StaggeredHopTest, plane_waves_on_unit_links) {
   const Coord& L = GetParam();
   const auto shared = std::make_shared<StaggeredLinks>(GaugeField(lattice));

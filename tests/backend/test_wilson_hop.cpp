@@ -90,12 +90,13 @@ TEST_P(WilsonHopTest, equals_reference_in_every_storage) {
             << p.name << is_dagger;
         choice.precision = Precision::single_precision;
         EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), test::rounding<float>(50)) << p.name;
-        // 16-bit: links, spinors in and out each round to half a unit of 1/32767 of the largest component
+        // In 16 bits, links and the spinors in and out each round to half a unit of 1/32767 of the largest
+        // component.
         choice.precision = Precision::half_precision;
         // With 8 reals links round to 2.1 units.
         EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), 10.0 / 32767) << p.name;
         if (link_reals == 8) continue;
-        choice.precision = Precision::fp16_precision;  // each to half a unit of 2^-11 of itself
+        choice.precision = Precision::fp16_precision;  // each rounds to half a unit of 2^-11 of itself
         EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), 2.0 / 2048) << p.name;
       }
     }
@@ -124,7 +125,7 @@ TEST_P(WilsonHopTest, treats_right_hand_sides_alike) {
 }
 
 TEST_P(WilsonHopTest, gives_each_right_hand_side_the_bits_it_has_alone) {
-  WilsonParams params;  // with legs that are not plain
+  WilsonParams params;  // these have legs that are not plain
   params.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
   constexpr int rhs = 11;
   for (const Precision precision : all_precisions)
@@ -166,7 +167,8 @@ TEST_P(WilsonHopTest, sums_norms_while_it_writes) {
 }
 
 TEST_P(WilsonHopTest, is_gamma5_hermitian) {
-  // <chi, M psi> = <M^dagger chi, psi>, and M^dagger = gamma5 M gamma5 unless twisted (then of M with -mu)
+  // The dagger has <chi, M psi> = <M^dagger chi, psi>, and M^dagger = gamma5 M gamma5 holds unless M is
+  // twisted (then it is that of M with -mu).
   const auto chi = test::random_spinors(GetParam(), 13);
   const GammaMatrix gamma5 = gamma_product(15);
   for (const Physics& p : all_physics()) {
@@ -191,7 +193,7 @@ TEST_P(WilsonHopTest, is_gamma5_hermitian) {
 }
 
 TEST_P(WilsonHopTest, twisted_clover_becomes_clover_and_twisted_mass) {
-  // the smallest mu and csw take the general way, and change nothing that double precision holds
+  // The smallest mu and csw take the general way, and change nothing that double precision holds.
   const GaugeField links = test::to_product(lattice, U);
   for (const bool is_clover : {true, false}) {
     WilsonParams limit = all_physics()[is_clover ? 1 : 3].params, general = limit;
@@ -237,7 +239,7 @@ TEST_P(WilsonHopTest, schur_complements_reproduce_the_full_operator) {
         S.reconstruct(rebuilt, xe, b);
         combine(rebuilt, 1.0, rebuilt, -1.0, x);
         EXPECT_LT(std::sqrt(norm2(rebuilt) / norm2(x)), test::rounding(500)) << p.name;
-        // dagger: <y, S x> = <S^dagger y, x>
+        // The dagger has <y, S x> = <S^dagger y, x>.
         SpinorField y = S.make_field(), Sy = S.make_field();
         extract_parity(y, b);
         S.apply(Sx, xe);
@@ -250,7 +252,7 @@ TEST_P(WilsonHopTest, schur_complements_reproduce_the_full_operator) {
 INSTANTIATE_TEST_SUITE_P(Lattices, WilsonHopTest,
                          ::testing::Values(Coord{4, 4, 4, 4}, Coord{2, 4, 6, 8}, Coord{8, 4, 2, 6},
                                            Coord{2, 2, 2, 2}, Coord{12, 4, 8, 4},
-                                           Coord{16, 16, 16, 2}),  // visited in columns
+                                           Coord{16, 16, 16, 2}),  // this one is visited in columns
                          [](const auto& info) { return to_string(info.param); });
 
 }  // namespace

@@ -1,5 +1,5 @@
-/// Wilson loops: equal to the path-ordered products of the reference; gauge invariance; W(1,1) is the
-/// plaquette and W(1,2) the rectangle; the same bits for every lane count and thread count.
+/// Wilson loops equal the path-ordered products of the reference and are gauge invariant; W(1,1) is the
+/// plaquette and W(1,2) the rectangle; the bits are the same for every lane count and thread count.
 #include <gtest/gtest.h>
 
 #include "reference/loops.hpp"
@@ -63,7 +63,7 @@ TEST(WilsonLoops, contain_plaquette_and_rectangle_and_are_gauge_invariant) {
   EXPECT_NEAR(wilson_loops(field, 1, 1, LoopPlanes::spatial)[0][0], loops.plaquette_spatial, tolerance);
   const auto V = reference::gauge_transformed(U, test::random_transformation(extents, 52));
   const Loops a = wilson_loops(field, 3, 5), b = wilson_loops(test::to_product(lattice, V), 3, 5);
-  // smeared spatial links transform like thin ones
+  // Smeared spatial links transform like thin ones.
   const ApeParams ape{0.5, 2, true, Su3Projection::maximal_trace};
   const Loops c = wilson_loops(ape_smear(field, ape), 3, 5);
   const Loops d = wilson_loops(ape_smear(test::to_product(lattice, V), ape), 3, 5);

@@ -1,5 +1,5 @@
-/// Any bytes given to the gauge file readers: they read them or throw a trellis::Error. The sanitizers and
-/// libFuzzer's limits watch for everything else (see tools/fuzz).
+/// This program gives any bytes to the gauge file readers: they read them or throw a trellis::Error. The
+/// sanitizers and libFuzzer's limits watch for everything else (see tools/fuzz).
 #include <cstddef>
 #include <cstdint>
 #include <memory>

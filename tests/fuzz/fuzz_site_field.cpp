@@ -1,4 +1,5 @@
-/// Any bytes given to the reader of site fields in SciDAC files: it reads them or throws a trellis::Error.
+/// This program gives any bytes to the reader of site fields in SciDAC files: it reads them or throws a
+/// trellis::Error.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

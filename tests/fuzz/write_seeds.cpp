@@ -1,4 +1,5 @@
-/// Writes one small file of each gauge format into the folder given: where tools/fuzz starts from.
+/// This program writes one small file of each gauge format into the folder given: tools/fuzz starts from
+/// them.
 #include <cmath>
 #include <complex>
 #include <cstdio>
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
     options.is_little_endian = format[0] == 'n';
     write_gauge_field(folder + format + "-32", U, gauge_format_by_name(format), options);
   }
-  // Bridge++ text is not written by the library: 2^4 unit links, a number a line.
+  // The library does not write Bridge++ text: it has 2^4 unit links, a number a line.
   std::FILE* text = std::fopen((folder + "bridge-text").c_str(), "w");
   if (text == nullptr) return 1;
   for (int k = 0; k < 16 * 4 * 18; ++k) std::fputs(k % 18 % 8 == 0 ? "1.0\n" : "0\n", text);

@@ -1,5 +1,5 @@
 // ranks: 1 2 4
-/// What operators and solvers say that they cost is what is sent, summed and launched.
+/// Operators and solvers say what they cost, and this is what is sent, summed and launched.
 #include <gtest/gtest.h>
 
 #include "tests/support/all_quarks.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 using test::check_operator, test::check_solve, test::count, test::Counted, test::expect_cost;
 
-/// Ranks divide time alone, or other directions.
+/// Returns lattices whose ranks divide time alone, or other directions.
 std::vector<LatticePtr> lattices() {
   const int ranks = world()->size();
   std::vector<LatticePtr> all{make_lattice({4, 2, 4, 16}, {1, 1, 1, ranks})};
@@ -40,7 +40,7 @@ template <class F>
 void for_each_choice(const F& f) {
   for (const LatticePtr& lattice : lattices())
     for (const Precision precision : all_precisions) f(lattice, KernelChoice{precision, 18, Backend::cpu, 0});
-  for (const LatticePtr& lattice : lattices())  // what GPUs launch
+  for (const LatticePtr& lattice : lattices())  // GPUs launch these
     f(lattice, KernelChoice{Precision::single_precision, 18, Backend::gpu_emulated, 0});
 }
 
@@ -146,7 +146,7 @@ TEST(Costs, of_solves) {
   }
 }
 
-/// Sources, guesses, reconstructions, residuals of M x = b and corrections too.
+/// Sources, guesses, reconstructions, residuals of M x = b and corrections count, too.
 TEST(Costs, of_whole_even_odd_solves) {
   const LatticePtr lattice = make_lattice({4, 4, 4, 16}, {1, 1, 1, world()->size()});
   const CgSpec short_cg{1e-14, 7, false, false}, cg{1e-9, 500, false, false};

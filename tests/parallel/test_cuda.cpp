@@ -1,8 +1,8 @@
 // ranks: 1 2 4
-/// Fields and operators on a GPU against the CPU, one or several ranks (which share the GPUs of the node in
-/// turn); test_cuda_*.cpp beside it are parts of the same program. On a simulated GPU (preset cuda-simulated)
-/// the bits are the same; on a real one equality to rounding is demanded, and whether the bits agree is
-/// printed. Skipped where no GPU can be used.
+/// These tests compare fields and operators on a GPU with the CPU, on one or several ranks (which share the
+/// GPUs of the node in turn); test_cuda_*.cpp beside this file are parts of the same program. On a simulated
+/// GPU (preset cuda-simulated) the bits are the same; on a real one equality to rounding is demanded, and
+/// whether the bits agree is printed. The tests are skipped where no GPU can be used.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ class Cuda : public test::OnGpu {
   LatticePtr lattice = make_lattice(extents, world()->size() == 4 ? Coord{1, 1, 2, 2} : Coord{0, 0, 0, 0});
   GaugeField U = test::to_product(lattice, test::random_gauge(extents, 71, 0.7));
 
-  /// f(U) on the CPU and on the GPU.
+  /// Compares f(U) on the CPU with f(U) on the GPU.
   template <class F>
   void compare(const std::string& what, const F& f, double unit = 4e-14) const {
     const Numbers cpu = f(U);
@@ -263,7 +263,7 @@ TEST_F(Cuda, a_thread_takes_several_right_hand_sides) {
       for (const int columns : {2, 3, 4, 6})
         EXPECT_EQ(applied(columns), one) << columns << " columns a thread of " << slots << " slots";
       EXPECT_THROW(applied(-1), BadArgument);
-      // A round of the tuner's trial: every shape has its turn.
+      // These launches are a round of the tuner's trial: every shape has its turn.
       for (int launch = 0; launch < 4 * 6; ++launch)
         EXPECT_EQ(applied(0), one) << "launch " << launch << " of the tuner, " << slots << " slots";
     }
@@ -296,7 +296,7 @@ TEST_F(Cuda, a_thread_takes_several_colour_vectors) {
             first, applied(operator_of(Backend::cpu)),
             message(is_improved ? "HISQ, " : "staggered, ", name_of(precision), ", ", slots, " columns"),
             1e-3);
-        // Even and odd sites: two launches. Each shape of the tuner's trial has its turn.
+        // Even and odd sites take two launches. Each shape of the tuner's trial has its turn.
         for (int launch = 2; launch < 4 * 6; launch += 2)
           EXPECT_EQ(applied(on_gpu), first) << "launch " << launch << " of the tuner, " << slots << " slots";
       }
@@ -341,7 +341,7 @@ TEST_F(Cuda, domain_wall_and_staggered_operators) {
   }
 }
 
-/// From links to correlators, with the links on the device.
+/// The whole chain from links to correlators runs with the links on the device.
 TEST_F(Cuda, the_whole_chain) {
   const Source source = smeared(point_source(lattice, {1, 2, 3, 1}), U, {1.2, 3});
   const auto chain = [&](const GaugeField& V) {
@@ -424,14 +424,14 @@ TEST_F(Cuda, multi_shift_solver) {
   compare("shifts", solve, 1e-8);
 }
 
-/// What a rank sends around a ring in a turn.
+/// Returns what a rank sends around a ring in a turn.
 std::vector<int> ring_message(int rank, int turn) {
   std::vector<int> values(1000);
   std::iota(values.begin(), values.end(), 100003 * rank + 7 * turn);
   return values;
 }
 
-/// Messages around a ring of ranks, several times.
+/// Sends messages around a ring of ranks, several times.
 void check_ring(const char* what) {
   Communicator& comm = *world();
   const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
@@ -472,7 +472,8 @@ TEST_F(Cuda, work_on_the_host_counts_its_transfers) {
             1);
 }
 
-/// The GPU layout in every storage, with scales where a row is longer than 1; 14 reals take any U(3) link.
+/// The GPU layout holds links in every storage, with scales where a row is longer than 1; 14 reals take any
+/// U(3) link.
 TEST_F(Cuda, links_of_hops_are_stored_as_on_the_host) {
   GaugeField longer = U;
   for (int mu = 0; mu < Nd; ++mu) {
@@ -547,8 +548,8 @@ TEST_F(CudaTrajectory, clover_quarks) {
         message("trajectory, clover, mu ", mu), [mu] { return test::two_clover_flavours(mu); }, 1e-7);
 }
 
-/// Page-locked memory that travels by requests or in memory that ranks share, and an MPI library that takes
-/// the GPU's memory.
+/// Messages are page-locked memory that travels by requests or in memory that ranks share, or an MPI library
+/// takes the GPU's memory.
 TEST_F(Cuda, messages_of_halos_by_each_way) {
   const ExchangePolicy before = exchange_policy();
   const char* word = std::getenv("TRELLIS_GPU_MESSAGES");

@@ -1,5 +1,5 @@
-/// Heisenberg spin glasses on a GPU against the CPU: over-relaxation, heat bath, exchanges of temperatures
-/// and all sums. A part of the program test_cuda.
+/// These tests compare Heisenberg spin glasses on a GPU with the CPU: over-relaxation, heat bath, exchanges
+/// of temperatures and all sums. They are a part of the program test_cuda.
 #include "tests/support/gpu_comparison.hpp"
 #include "tests/support/spin_glasses.hpp"
 #include "trellis/glass/tempering.hpp"
@@ -12,12 +12,12 @@ using test::expect_alike;
 using test::Numbers;
 
 constexpr uint64_t seed = 12, stream = 3;
-/// With an extent of 1, and with other extents than powers of 2.
+/// One lattice has an extent of 1, and one has other extents than powers of 2.
 constexpr Coord lattices[] = {{8, 4, 8, 4}, {6, 10, 2, 4}, {1, 8, 4, 4}};
 
 class CudaGlass : public test::OnGpu {
  protected:
-  /// Two replicas at two temperatures.
+  /// Returns two replicas at two temperatures.
   static SpinGlass random_glass(const Coord& extents, CouplingKind kind, Precision precision,
                                 Backend backend) {
     SpinGlass glass(make_lattice(extents, choose_spin_grid(extents, world()->size())),
@@ -31,7 +31,7 @@ class CudaGlass : public test::OnGpu {
     for (int slot = 0; slot < glass.slots(); ++slot) append(all, test::spins_of(glass, slot));
     return all;
   }
-  /// f(glass) for all lattices, couplings and storages.
+  /// Calls f(glass) for all lattices, couplings and storages.
   template <class F>
   static void compare(const std::string& what, const F& f, double unit_of_float = 1e-4) {
     for (const Coord& extents : lattices)

@@ -1,4 +1,5 @@
-/// Measurements on a GPU against the CPU: sources, contractions, currents; and the bytes that they copy.
+/// These tests compare measurements on a GPU with the CPU: sources, contractions and currents; and they count
+/// the bytes that measurements copy.
 #include "tests/support/gpu_comparison.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_propagators.hpp"
@@ -33,7 +34,7 @@ class CudaMeasurements : public OnGpu {
                           Precision precision = Precision::double_precision) const {
     return to_product(lattice, random_propagator(extents, seed), at).converted(precision).on(backend);
   }
-  /// f(backend) on the CPU and on the GPU.
+  /// Calls f(backend) on the CPU and on the GPU.
   template <class F>
   void compare(const std::string& what, const F& f, double unit = 4e-14) const {
     const Numbers cpu = f(Backend::cpu);
@@ -209,7 +210,7 @@ TEST_F(CudaMeasurements, a_pion_and_a_nucleon_copy_less_than_one_megabyte) {
     EXPECT_NE(nucleon.at(0, 0, 1), 0.0);
     EXPECT_GT(propagator_norm(S)[0], 0);
   };
-  measure();  // what is made once
+  measure();  // this makes what is made once
   const cuda::Activity before = cuda::activity();
   measure();
   const int64_t copied = cuda::activity_since(before).copied_bytes;

@@ -1,5 +1,5 @@
-/// Multigrid on a GPU against the CPU, both with the smoother `mr`: P and P^dagger, the coarse operator and
-/// its set-up, and whole solves. A part of the program test_cuda.
+/// These tests compare multigrid on a GPU with the CPU, both with the smoother `mr`: P and P^dagger, the
+/// coarse operator and its set-up, and whole solves. They are a part of the program test_cuda.
 #include "tests/support/gpu_comparison.hpp"
 #include "tests/support/product_fields.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -29,7 +29,7 @@ class CudaMultigrid : public test::OnGpu {
   LatticePtr lattice = make_lattice(extents, world()->size() == 4 ? Coord{1, 1, 2, 2} : Coord{0, 0, 0, 0});
   GaugeField U = test::to_product(lattice, test::random_gauge(extents, 61, 0.35));
 
-  /// With links where the operator works, as Python has them.
+  /// Returns the operator with links where it works, as Python has them.
   std::shared_ptr<WilsonOperator> clover(Backend backend, Precision precision, double mass = 0.05) const {
     WilsonParams params{.mass = mass, .csw_spatial = 1.1, .csw_temporal = 1.1};
     const KernelChoice choice{precision, 18, backend, backend == Backend::cpu ? 4 : 0};
@@ -127,7 +127,7 @@ TEST_F(CudaMultigrid, coarse_operator_and_galerkin_product) {
     }
 }
 
-/// What a set-up found, and what it solves.
+/// This struct holds what a set-up found, and what it solves.
 struct Solved {
   Numbers setup, solution;
   int iterations = 0;
@@ -151,7 +151,8 @@ TEST_F(CudaMultigrid, setups_and_solves) {
       for (const MultigridLevelReport& level : multigrid->report().coarse_levels)
         append(solved.setup, level.residual);
       append(solved.setup, numbers_of(*multigrid->coefficients()));
-      // The solver by itself, inside GCR as Python's gcr(preconditioner=...) has it, and at another mass.
+      // The solver stands by itself, inside GCR as Python's gcr(preconditioner=...) has it, and at another
+      // mass.
       const SolverSpec own = MultigridSpec{.multigrid = multigrid, .tolerance = 1e-7, .fallback = false};
       const SolverSpec outside =
           GcrSpec{.tolerance = 1e-7, .fallback = false, .preconditioner = Preconditioner(own)};

@@ -1,5 +1,5 @@
-/// Exact sums, linear algebra of many columns, conversions and memory on a GPU. A part of the program
-/// test_cuda.
+/// These tests cover exact sums, linear algebra of many columns, conversions and memory on a GPU. They are a
+/// part of the program test_cuda.
 #include <bit>
 #include <limits>
 #include <thread>
@@ -25,14 +25,14 @@ using test::append;
 using test::expect_alike;
 using test::Numbers;
 
-/// All numbers of a field, which comes to the host once.
+/// Returns all numbers of a field, which comes to the host once.
 Numbers numbers_of(const SpinorField& field) {
   return test::numbers_of(field.spec().backend == Backend::cuda ? field.host_copy() : field);
 }
 
 uint64_t bits(double x) { return std::bit_cast<uint64_t>(x); }
 
-/// The bits of the value, or what it throws.
+/// Returns the bits of the value, or what it throws.
 std::string shown(const ExactSum& sum) {
   try {
     return message("bits ", bits(sum.value()));
@@ -41,7 +41,7 @@ std::string shown(const ExactSum& sum) {
   }
 }
 
-/// The sums of rows of `count` terms each on the GPU, added to what `sums` has.
+/// Adds the sums of rows of `count` terms each on the GPU to what `sums` has.
 void add_on_gpu(const Numbers& terms, int rows, std::vector<ExactSum>& sums) {
   Memory memory = Memory::to_be_written(terms.size() * sizeof(double), Backend::cuda);
   memory.copy_from_host(terms.data(), memory.bytes());
@@ -49,7 +49,7 @@ void add_on_gpu(const Numbers& terms, int rows, std::vector<ExactSum>& sums) {
   cuda::reduce_rows(static_cast<const double*>(memory.data()), int(count), count, rows, sums.data());
 }
 
-/// Compares with ExactSum::add(), in rows that all launches share, and as parts of a sum.
+/// Compares sums with ExactSum::add(), in rows that all launches share, and as parts of a sum.
 void compare_sums(const Numbers& terms, const std::string& what) {
   for (const int rows : {1, 4}) {
     if (terms.size() % size_t(rows) != 0) continue;
@@ -77,7 +77,7 @@ void compare_sums(const Numbers& terms, const std::string& what) {
 
 class CudaSums : public test::OnGpu {
  protected:
-  /// Any exponents between the two, and signs.
+  /// Returns terms with any exponents between the two, and signs.
   static Numbers random_terms(size_t count, int least, int largest, uint64_t seed) {
     test::Random random(seed);
     Numbers terms(count);
@@ -125,7 +125,7 @@ TEST_F(CudaSums, terms_of_every_kind) {
   compare_sums(with(usual, {0x1p1000}), "terms with a number that is too large");
   compare_sums(with(Numbers(40000, 0.0), {0x1p-1074}), "the smallest number");
   compare_sums(with(Numbers(40000, 1e-30), {1e30, -1e30}), "terms that cancel");
-  Numbers halves(40000);  // halfway between the units of a bin
+  Numbers halves(40000);  // these lie halfway between the units of a bin
   for (size_t i = 0; i < halves.size(); ++i)
     halves[i] = (double(i % 1000) + 0.5) * std::ldexp(i % 2 == 0 ? 1.0 : -1.0, 40 * int(i % 5) - 80);
   compare_sums(halves, "halves of units");
@@ -187,7 +187,8 @@ TEST_F(CudaSums, conversions_between_all_storages) {
       for (const int reals : {24, 6, 5, 8}) {
         FieldSpec spec{from, Subset::full, 3, reals, Backend::gpu_emulated};
         SpinorField source = random_field(lattice, spec, 31);
-        // Sites of zeros, of very different numbers and of numbers that 16 bits do not hold.
+        // Some sites have zeros, some have very different numbers, and some have numbers that 16 bits do not
+        // hold.
         Numbers site(size_t(reals), 0.0);
         source.set_site({0, 0, 0}, 0, site.data());
         for (size_t i = 0; i < site.size(); ++i) site[i] = std::ldexp(i % 2 == 0 ? 1.1 : -0.7, -7 * int(i));
@@ -276,7 +277,7 @@ TEST_F(CudaSums, sums_take_one_launch_and_one_wait) {
   }
 }
 
-/// Mixed precision, so that fields are converted, too: nothing goes to the host but sums.
+/// Mixed precision is taken, so that fields are converted, too: nothing goes to the host but sums.
 TEST_F(CudaSums, a_solve_copies_nothing_and_waits_twice_an_iteration) {
   const GaugeField U = test::to_product(lattice, test::random_gauge({4, 4, 4, 8}, 51, 0.5));
   WilsonParams params;
@@ -320,7 +321,7 @@ TEST_F(CudaSums, sums_belong_to_the_stream_of_their_launches) {
     stream.follow_main();
     {
       const cuda::Stream::Scope scope(stream);
-      SpinorField z = x;  // made and freed while launches go to the stream
+      SpinorField z = x;  // it is made and freed while launches go to the stream
       scale(y, 2.0, z);
       EXPECT_EQ(norm2_each(z), expected);
     }

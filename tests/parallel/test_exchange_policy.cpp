@@ -1,6 +1,6 @@
 // ranks: 1 2 4 8
-/// Shared memory inside a node moves the same bytes as persistent requests: raw messages, ends in any order,
-/// and the Wilson hop on every process grid.
+/// Shared memory inside a node moves the same bytes as persistent requests, with raw messages, ends in any
+/// order, and the Wilson hop on every process grid.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace trellis {
 namespace {
 
-/// Sets the policy and puts the old one back.
+/// This class sets the policy and puts the old one back.
 class WithPolicy {
  public:
   explicit WithPolicy(ExchangePolicy policy) : before_{exchange_policy()} { set_exchange_policy(policy); }
@@ -29,10 +29,10 @@ class WithPolicy {
   ExchangePolicy before_;
 };
 
-/// It says whose memory the messages lie in.
+/// The owner says whose memory the messages lie in.
 enum class Owner { test, exchange };
 
-/// Every rank sends `count` messages of different lengths to every rank, itself too.
+/// In this exchange every rank sends `count` messages of different lengths to every rank, itself too.
 struct Everything {
   explicit Everything(int count, Owner owner = Owner::test) {
     Communicator& comm = *world();

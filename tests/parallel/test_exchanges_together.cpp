@@ -1,8 +1,8 @@
 // ranks: 2 4 8
 // sanitize: 1
-/// Several exchanges under way at once, within a node and between nodes: ranks pretend to be on two of them
-/// (TRELLIS_NODES), and messages between these are late. What travels within the node ends first, whichever
-/// exchange is waited for the others move on, and no bit changes.
+/// Several exchanges are under way at once, within a node and between nodes: ranks pretend to be on two of
+/// them (TRELLIS_NODES), and messages between these are late. What travels within the node ends first, the
+/// others move on whichever exchange is waited for, and no bit changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,10 +29,10 @@ const bool pretends = setenv("TRELLIS_NODES", "2", 1) == 0;  // before main() st
 int rank() { return world()->rank(); }
 int ranks() { return world()->size(); }
 int partner_across() { return (rank() + ranks() / 2) % ranks(); }
-/// Another rank of this node; itself where there is none.
+/// Returns another rank of this node, or this rank where there is none.
 int partner_within() { return ranks() == 2 ? rank() : rank() ^ 1; }
 
-/// They go to some ranks and back, with a tag for each.
+/// These numbers go to some ranks and back, with a tag for each.
 class Numbers {
  public:
   Numbers(TransportWay way, const std::vector<int>& peers, size_t count) : peers_{peers}, count_{count} {
@@ -96,7 +96,7 @@ TEST_F(ExchangesTogether, RanksPretendToBeOnTwoNodes) {
   EXPECT_EQ(world()->node()->size(), ranks() / 2);
 }
 
-/// Two exchanges, of which the one between nodes is started first.
+/// There are two exchanges, of which the one between nodes is started first.
 TEST_F(ExchangesTogether, TheOneWithinANodeEndsFirst) {
   for (const TransportWay way : {TransportWay::shared, TransportWay::copied}) {
     set_message_delay(long_delay);
@@ -114,7 +114,7 @@ TEST_F(ExchangesTogether, TheOneWithinANodeEndsFirst) {
   }
 }
 
-/// The same with a delay of a millisecond, in most turns, since a core that ranks share may come late.
+/// The same holds with a delay of a millisecond, in most turns, since a core that ranks share may come late.
 TEST_F(ExchangesTogether, AMillisecondIsEnough) {
   set_message_delay(millisecond);
   Numbers across(TransportWay::requests, {partner_across()}, 500);
@@ -186,7 +186,7 @@ TEST_F(ExchangesTogether, ManyAreUnderWayAndEndInAnyOrder) {
     const int n = int(all.size());
     for (int turn = 0; turn < 10; ++turn) {
       for (int i = 0; i < n; ++i) all[size_t(i)]->start(turn + 50 * i);
-      // 9 exchanges, and 2, 4 and 5 have no divisor of it: each order has all of them
+      // There are 9 exchanges, and 2, 4 and 5 have no divisor of it: each order has all of them.
       const int stride = std::array{2, 4, 5}[size_t(rank() % 3)];
       for (int i = 0; i < n; ++i) EXPECT_EQ(all[size_t((turn + rank() + stride * i) % n)]->wait().size(), 2u);
     }

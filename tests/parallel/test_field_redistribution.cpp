@@ -29,7 +29,7 @@ void fill(SiteField& field, int turn) {
   }
 }
 
-/// As no rounding would leave them: what moves a site by its numbers finds another scale.
+/// Makes scales as no rounding would leave them: what moves a site by its numbers finds another scale.
 void triple_scales(SiteField& field) {
   for (int parity = first_parity(field.subset()); parity <= last_parity(field.subset()); ++parity)
     if (float* scale = field.raw(parity).scale)
@@ -51,7 +51,7 @@ std::vector<FieldSpec> kinds() {
   return specs;
 }
 
-/// Chooses few ranks out of all: the first, or every so many in descending order.
+/// Chooses few ranks out of all: it takes the first, or every so many in descending order.
 std::vector<int> choose(int few, int all, bool descends) {
   std::vector<int> ranks;
   for (int i = 0; i < few; ++i) ranks.push_back(descends ? all - 1 - i * (all / few) : i);

@@ -1,5 +1,6 @@
 // ranks: 1 2 4 8
-/// A coarse lattice on fewer ranks has the bits of one process, costs as stated, and ranks that sleep.
+/// A coarse lattice on fewer ranks has the bits of one process and costs as stated, and the ranks without it
+/// sleep.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -18,7 +19,7 @@
 namespace trellis {
 namespace {
 
-/// The second one has local extents of 4 on 8 ranks: a rank has one or two aggregates of 4^4.
+/// The second problem has local extents of 4 on 8 ranks: a rank has one or two aggregates of 4^4.
 struct Problem {
   Coord extents, block;
 };

@@ -1,6 +1,6 @@
 // ranks: 1 2 4 8
-/// Every lane of every ghost block holds the link of the true site, for halos of width 1, 2 and 3, corners
-/// included, also where a lane's part of the lattice is shorter than the halo.
+/// Every lane of every ghost block holds the link of the true site, for halos of width 1, 2 and 3. This holds
+/// for corners, too, and where a lane's part of the lattice is shorter than the halo.
 #include <gtest/gtest.h>
 
 #include "tests/support/product_fields.hpp"
@@ -10,7 +10,7 @@
 namespace trellis {
 namespace {
 
-/// Is true of blocks within `layers` of the inner ones.
+/// Returns true for blocks within `layers` of the inner ones.
 bool is_within(const ExtendedLayout& layout, const Coord& x, int layers) {
   for (int mu = 0; mu < Nd; ++mu) {
     const int halo = layout.geometry().is_split(mu) ? layers : 0;

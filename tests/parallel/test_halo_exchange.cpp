@@ -1,6 +1,6 @@
 // ranks: 1 2 8
 /// The halo of a field of any kind holds the sites that their coordinates name, bit for bit: on every process
-/// grid, local extents of 1 and odd ones included, in every storage and layout.
+/// grid, with local extents of 1 and odd ones, in every storage and layout.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +13,8 @@
 namespace trellis {
 namespace {
 
-/// What the site at global coordinates holds: numbers of different sizes, so that scales of sites differ.
+/// Returns what the site at global coordinates holds: numbers of different sizes, so that scales of sites
+/// differ.
 double value(const Coord& global, const Coord& extents, int slot, int real, int turn) {
   const uint64_t site = uint64_t(site_index(global, extents));
   uint64_t n =
@@ -36,7 +37,7 @@ void fill(SiteField& field, int turn) {
   }
 }
 
-/// What such a field keeps of the numbers of the whole lattice: [site][slot][real].
+/// Returns what such a field keeps of the numbers of the whole lattice: [site][slot][real].
 std::vector<double> stored(const SiteField& field, int turn) {
   const Coord& extents = field.lattice().extents();
   const int sites = int(field.lattice().volume()), n = field.reals();
@@ -52,7 +53,7 @@ std::vector<double> stored(const SiteField& field, int turn) {
   return result;
 }
 
-/// f(local coordinates) in a box that reaches `width` beyond this rank's sites.
+/// Calls f(local coordinates) in a box that reaches `width` beyond this rank's sites.
 template <class F>
 void for_each_around(const Geometry& geometry, int width, const F& f) {
   Coord box;
@@ -64,7 +65,7 @@ void for_each_around(const Geometry& geometry, int width, const F& f) {
   }
 }
 
-/// Beyond how many faces of this rank x lies: those where ranks split the lattice, and walls.
+/// Returns beyond how many faces of this rank x lies: faces are where ranks split the lattice, and walls.
 int faces_beyond(const Geometry& geometry, const Coord& x) {
   int count = 0;
   for (int mu = 0; mu < Nd; ++mu) {
@@ -140,7 +141,8 @@ std::vector<LatticePtr> all_cuts(const Coord& extents, const Boundary& boundary 
   return lattices;
 }
 
-/// How often an exchange asks for memory. @pre it is not the first, for which MPI may set up a connection
+/// Returns how often an exchange asks for memory. @pre it is not the first, for which MPI may set up a
+/// connection
 int allocations_of_exchange(HaloExchange& halo, const SiteField& field) {
   const int before = test::allocations();
   halo.exchange(field);

@@ -1,6 +1,6 @@
 // ranks: 1 2 4 8
-/// The tuner chooses how halos travel: one way for all ranks, which its rank 0 reads or finds, and none of
-/// which changes a bit.
+/// The tuner chooses how halos travel: all ranks take one way, which its rank 0 reads or finds, and none of
+/// the ways changes a bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,8 @@ class TunedHalos : public ::testing::Test {
   }
   TuneKey key(int columns) const { return halo_key(comm(), sends(), subject(columns)); }
 
-  /// The way of a halo with so many columns, which has to move the right numbers; the same on all ranks.
+  /// Returns the way of a halo with so many columns, which has to move the right numbers; all ranks have the
+  /// same.
   TransportWay way_of(int columns) const {
     const TransportPtr transport = make_transport(comm(), sends(), receives(), subject(columns));
     const int last = receives().front().peer, numbers = int(bytes_ / sizeof(int));

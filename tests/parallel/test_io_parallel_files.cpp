@@ -98,8 +98,8 @@ TEST(ParallelFiles, ThrowTogether) {
   if (world()->rank() == 0) std::remove(path.c_str());
 }
 
-/// Each rank writes and reads a piece beyond 4 GiB; the file has holes, so it is small on the disk.
-/// A link that is not SU(3) belongs to one rank; all name it.
+/// Each rank writes and reads a piece beyond 4 GiB; the file has holes, so it is small on the disk. A link
+/// that is not SU(3) belongs to one rank; all name it.
 TEST(ParallelFiles, NameABadLinkTogether) {
   const std::string path = common_name("parallel_bad_link");
   if (world()->rank() == 0) {

@@ -25,7 +25,7 @@ struct Result {
   std::vector<double> norm, residual;
 };
 
-/// A smeared source, its propagator, smeared again, and everything that is made of it.
+/// Returns a smeared source, its propagator, smeared again, and everything that is made of it.
 Result measure(const LatticePtr& lattice, const reference::Gauge& U, const Coord& at, int lanes) {
   WilsonParams params;
   params.mass = 0.8;

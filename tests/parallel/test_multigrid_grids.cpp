@@ -42,7 +42,7 @@ const Problem problems[] = {{{8, 4, 4, 8}, {2, 2, 2, 2}},
                             {{12, 4, 4, 8}, {2, 2, 2, 2}, {{3, 1, 1, 1}}},
                             {{16, 4, 4, 8}, {2, 2, 2, 2}, {{2, 1, 1, 2}}}};
 
-/// Those on which every rank has whole blocks of all levels.
+/// Returns the grids on which every rank has whole blocks of all levels.
 std::vector<Coord> grids_of(const Problem& problem) {
   std::vector<Coord> grids;
   for (const Coord& grid : legal_process_grids(problem.extents, world()->size())) {

@@ -1,6 +1,6 @@
 // ranks: 1 2 8
-/// Fields on lattices with extents of 1 and with odd local extents: sums, random numbers and files are those
-/// of the whole lattice on every process grid; gauge fields and quarks refuse what they cannot take.
+/// On lattices with extents of 1 and with odd local extents, sums, random numbers and files of fields are
+/// those of the whole lattice on every process grid; gauge fields and quarks refuse what they cannot take.
 #include <gtest/gtest.h>
 
 #include "tests/unit/io_test_fields.hpp"
@@ -192,7 +192,7 @@ TEST(OddLattices, files_of_gauge_fields_take_extents_of_one) {
   }
 }
 
-/// The message of the BadArgument that f() throws; empty if it throws none.
+/// Returns the message of the BadArgument that f() throws; it is empty if f() throws none.
 template <class F>
 std::string refusal(const F& f) {
   try {

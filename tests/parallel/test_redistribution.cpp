@@ -1,5 +1,5 @@
 // ranks: 1 2 4 8
-/// Site data that moves to fewer ranks and back: right on the way, the identity at the end, and no memory is
+/// Site data that moves to fewer ranks and back is right on the way and the same at the end, and no memory is
 /// asked for once it is set up.
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::vector<std::byte> data_of(const SiteBox& box, const Coord& lattice, size_t 
   return data;
 }
 
-/// Grids of so many processes that divide the lattice, at most four, spread over all of them.
+/// Returns grids of so many processes that divide the lattice, at most four, spread over all of them.
 std::vector<Coord> some_grids(const Coord& lattice, int ranks) {
   std::vector<Coord> grids;
   Coord g;
@@ -49,7 +49,7 @@ std::vector<Coord> some_grids(const Coord& lattice, int ranks) {
   return some;
 }
 
-/// Chooses few ranks out of all: the first, or every so many in descending order.
+/// Chooses few ranks out of all: it takes the first, or every so many in descending order.
 std::vector<int> choose(int few, int all, bool descends) {
   std::vector<int> ranks;
   for (int i = 0; i < few; ++i) ranks.push_back(descends ? all - 1 - i * (all / few) : i);

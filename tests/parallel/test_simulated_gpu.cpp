@@ -1,5 +1,5 @@
 // ranks: 1 2 4
-/// Schedules of a simulated GPU (device/simulated/queues.hpp): streams give the right numbers under all of
+/// A simulated GPU has schedules (device/simulated/queues.hpp): streams give the right numbers under all of
 /// them, and whoever leaves out a wait gets wrong ones under some of the first twenty.
 #include "trellis/device/simulated/queues.hpp"
 
@@ -18,7 +18,7 @@ constexpr std::pair<StreamWait, const char*> waits[] = {{StreamWait::follow_main
                                                         {StreamWait::precede_main, "precede_main"},
                                                         {StreamWait::wait, "wait"}};
 
-/// The numbers under a schedule. Host memory of the work is alive until this returns.
+/// Returns the numbers under a schedule. Host memory of the work is alive until this returns.
 template <class F>
 Numbers scheduled(uint64_t seed, StreamWait left_out, const F& f) {
   cuda::simulated::set_schedule(seed);
@@ -29,7 +29,7 @@ Numbers scheduled(uint64_t seed, StreamWait left_out, const F& f) {
   return found;
 }
 
-/// How many of the schedules give other bits on any rank; NaN differs.
+/// Returns how many of the schedules give other bits on any rank; NaN differs.
 template <class F>
 int wrong_schedules(StreamWait left_out, const Numbers& expected, const F& f) {
   int wrong = 0;
@@ -67,7 +67,7 @@ TEST(SimulatedGpu, streams_beside_the_main_one) {
   });
 }
 
-/// Hops one behind the other, whose halos travel while inner sites are computed.
+/// Hops stand one behind the other, and their halos travel while inner sites are computed.
 TEST(SimulatedGpu, halos_of_hops) {
   const Coord extents{4, 4, 8, 8};
   const LatticePtr lattice = make_lattice(extents);

@@ -18,7 +18,8 @@ struct Results {
   double smeared, chain, force;
 };
 
-/// Sums over all links of smeared links, of a derivative carried back by two levels, and of gauge forces.
+/// Returns sums over all links of smeared links, of a derivative carried back by two levels, and of gauge
+/// forces.
 Results measure(const LatticePtr& lattice, const reference::Gauge& links, int lanes) {
   const GaugeField U = test::to_product(lattice, links, lanes);
   GaugeField rounded(lattice, lanes, GaugeField::halo_width, Backend::cpu, Precision::single_precision);

@@ -1,6 +1,6 @@
 // ranks: 1 2 4 8
-/// A spin glass has the same bits on every grid of ranks, cuts through one, two and three directions and
-/// through the samples included.
+/// A spin glass has the same bits on every grid of ranks. Grids cut one, two and three directions, and the
+/// samples.
 #include <gtest/gtest.h>
 
 #include "tests/support/spin_glasses.hpp"
@@ -22,7 +22,7 @@ void update(SpinGlass& glass) {
   }
 }
 
-/// This rank's part of what one rank has of the whole lattice.
+/// Returns this rank's part of what one rank has of the whole lattice.
 std::vector<double> part(const std::vector<double>& whole, const Geometry& geometry) {
   std::vector<double> own;
   for (int64_t i = 0; i < geometry.local_volume(); ++i) {

@@ -1,6 +1,6 @@
 // ranks: 1 2 3 4 8
-/// The staggered operators, naive and with long links, and the derivative with respect to their links: every
-/// process grid gives the bits of a single process.
+/// On every process grid the staggered operators, naive and with long links, and the derivative with respect
+/// to their links have the bits of a single process.
 #include <gtest/gtest.h>
 
 #include "tests/support/staggered_fields.hpp"

@@ -1,6 +1,6 @@
 // ranks: 1 2 4
-/// Staggered propagators from smeared sources of all kinds and their mesons: every process grid, lane count
-/// and backend gives the bits of a single process.
+/// On every process grid, with every lane count and backend, staggered propagators from smeared sources of
+/// all kinds and their mesons have the bits of a single process.
 #include <gtest/gtest.h>
 
 #include "tests/support/staggered_fields.hpp"

@@ -34,11 +34,11 @@
 namespace trellis {
 namespace {
 
-/// Counts the global sums and checks of this rank: the places where a request can travel.
+/// `chances` counts the global sums and checks of this rank: these are the places where a request can travel.
 int chances = 0, chance_of_request = 0;
 bool asks_here = false;
 
-/// Asks for a stop on the last rank at one of them while it lives.
+/// This class asks for a stop on the last rank at one of them while it lives.
 class RequestAt {
  public:
   explicit RequestAt(int chance) {
@@ -68,7 +68,7 @@ Numbers numbers(const CorrelatorTable& table) {
   return x;
 }
 
-/// f() on the links; where it is interrupted they are as they were.
+/// Returns the links after f(); where it is interrupted they are as they were.
 Numbers changed(const GaugeField& U, const std::function<void(GaugeField&)>& f) {
   GaugeField V = U;
   try {

@@ -12,7 +12,7 @@
 namespace trellis {
 namespace {
 
-/// Calls for every set of ranks but the empty one, in ascending or descending order.
+/// Calls f for every set of ranks but the empty one, in ascending or descending order.
 template <class F>
 void for_each_subset(int ranks, const F& f) {
   for (unsigned members = 1; members < 1u << ranks; ++members) {
@@ -123,7 +123,7 @@ TEST(Subset, agrees_on_errors_of_a_member) {
   EXPECT_TRUE(all.any(all.rank() == 0)) << "all ranks go on";
 }
 
-/// A ring of halos within a subset by every policy, while another goes round all ranks.
+/// A ring of halos runs within a subset by every policy, while another goes round all ranks.
 TEST(Subset, has_halos_of_its_own) {
   Communicator& all = *world();
   std::vector<int> ranks;

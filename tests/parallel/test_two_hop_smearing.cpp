@@ -75,7 +75,7 @@ SpinorField smeared_by_full_hops(const SpinorField& psi, const GaugeField& U, co
   return now;
 }
 
-/// @param time: of the slice that is smeared, or all_times
+/// @param time is that of the slice that is smeared, or all_times
 void expect_same_bits(const LatticePtr& lattice, int lanes, int time) {
   const GaugeField U = test::to_product(lattice, test::random_gauge(lattice->extents(), 5));
   FieldSpec spec;

@@ -19,7 +19,7 @@ std::vector<char> bytes_of(const SpinorField& field) {
   return {data, data + field.bytes()};
 }
 
-/// Sets some numbers, whatever the storage.
+/// Sets some numbers, whatever the storage is.
 void fill(SpinorField& field) {
   FieldSpec spec = field.spec();
   spec.precision = Precision::double_precision;
@@ -38,7 +38,7 @@ GaugeField links(const LatticePtr& lattice, uint64_t seed) {
 constexpr PassOrder orders[] = {PassOrder::apart, PassOrder::in_slices, PassOrder::in_slices_read};
 size_t place_of(PassOrder order) { return size_t(order) - size_t(PassOrder::apart); }
 
-/// They keep what each order leaves, and its norm.
+/// This class keeps what each order leaves, and its norm.
 class OfOrders {
  public:
   void add(PassOrder order, const SpinorField& out, const TileNorms& sum) {
@@ -90,7 +90,7 @@ TEST_P(TwoHops, of_domain_walls_have_the_same_bits_in_slices) {
   }
 }
 
-/// One spinor a site, whose slices are read beforehand; and the norm of what they leave.
+/// There is one spinor a site, whose slices are read beforehand, and the norm of what they leave.
 TEST_P(TwoHops, of_wilson_quarks_have_the_same_bits_in_slices) {
   const LatticePtr lattice = cut_in_time({4, 8, 8, 16});
   const GaugeField U = links(lattice, 5);

@@ -1,4 +1,4 @@
-/// The partially conserved axial current of domain walls: its divergence is 2 m P + 2 J_5q, at every time
+/// The divergence of the partially conserved axial current of domain walls is 2 m P + 2 J_5q, at every time
 /// slice with the pion at the source, and at single sites as an insertion.
 #include <gtest/gtest.h>
 
@@ -115,8 +115,8 @@ SpinorField mass_and_midpoint(const SpinorField& psi, double mass, const Coord& 
   return out;
 }
 
-/// Away from the source: Gamma_w q inserted with the divergence at y = D_- [L, q] inserted there, and gamma5
-/// q at the sink x = y.
+/// Away from the source, Gamma_w q inserted with the divergence at y equals D_- [L, q] inserted there, plus
+/// gamma5 q at the sink x = y.
 TEST(AxialCurrent, divergence_inserted_at_a_site) {
   const GaugeField U = links();
   for (const auto& [p, y] : {std::pair{test::moebius(0.1, 4, 1, 0), Coord{0, 1, 1, 4}},

@@ -56,7 +56,7 @@ TEST(Baryons, are_gauge_invariant) {
 }
 
 struct NucleonForms {
-  CorrelatorTable full, projected;  // rows: unpolarised, polarised; up, down
+  CorrelatorTable full, projected;  // the rows are unpolarised, polarised; up, down
 };
 NucleonForms nucleon(const Propagator& S, const Insertion* insertion = nullptr) {
   const BaryonQuarks quarks{&S, &S, nullptr};
@@ -65,7 +65,7 @@ NucleonForms nucleon(const Propagator& S, const Insertion* insertion = nullptr) 
           projected_correlators(quarks, {{"proton", 1}, {"proton", -1}}, zero_momentum, 1, insertion)};
 }
 
-/// gold's keys: full, nr = 2 (up + down), each with _Sz; and lalibe's operators.
+/// Compares with gold's keys: full, nr = 2 (up + down), each with _Sz; and with lalibe's operators.
 void expect_forms(const nlohmann::json& gold, const std::string& prefix, const NucleonForms& found) {
   const Correlator up = row(found.projected, 0), down = row(found.projected, 1);
   Correlator nr(up.size()), nr_z(up.size());
@@ -114,7 +114,7 @@ TEST(Baryons, nucleon_of_gold_dirichlet) {
   expect_nucleon_of_gold("nucleon.F4.k0.13.c1.dirichlet_t", 0.0);
 }
 
-/// On unit links time reversal holds on the one configuration: with the sign of wrapped times removed the
+/// On unit links time reversal holds on the one configuration: with the sign of wrapped times removed, the
 /// parity partner is C_-(t) = - C_+(Lt - t), for all t and wherever the source is.
 TEST(Baryons, parity_partner_runs_backward_on_unit_links) {
   const auto lattice = make_lattice({4, 4, 4, 8});

@@ -1,5 +1,5 @@
-/// The Schwarz method on boxes of coarse sites: exact solves of boxes that nothing joins, and multigrid with
-/// it.
+/// The Schwarz method on boxes of coarse sites solves boxes that nothing joins exactly, and multigrid works
+/// with it.
 #include "trellis/multigrid/coarse_schwarz.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ MultigridParams params_in(Precision storage) {
   return p;
 }
 
-/// |S_B z - r| / |r| of z = S_B^-1 r, all boxes together.
+/// Returns |S_B z - r| / |r| of z = S_B^-1 r, all boxes together.
 double error_of(const CoarseMatrix& D, const Coord& box) {
   const CoarseBoxes boxes(D, box);
   const CoarseSchur S(test::without_legs_between(D, box), SchurForm::symmetric);
@@ -161,7 +161,7 @@ TEST(CoarseSchwarz, what_it_does_not_serve_is_refused) {
   EXPECT_THROW(coarse_solver_by_name("cg"), BadArgument);
 }
 
-/// A matrix that needs its pivots, and one that has no inverse.
+/// One matrix needs its pivots, and one has no inverse.
 TEST(SplitMatrix, inverses_are_inverses_and_singular_ones_say_so) {
   const int n = 7;
   SplitMatrix A(n), product(n);

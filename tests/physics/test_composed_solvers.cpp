@@ -1,5 +1,5 @@
-/// Solvers inside solvers, for every quark: each reaches its tolerance, treats a column as if it were alone,
-/// and refuses what does not fit.
+/// In solvers inside solvers, for every quark, each one reaches its tolerance, treats a column as if it were
+/// alone, and refuses what does not fit.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -31,7 +31,7 @@ GaugeField links(uint64_t seed = 7) {
   return test::to_product(make_lattice(extents), test::random_gauge(extents, seed, 0.4));
 }
 
-/// A column that CG solves in fewer iterations: what 30 applications leave of it are few eigenvectors.
+/// Makes a column that CG solves in fewer iterations: what 30 applications leave of it are few eigenvectors.
 void make_easy(const LinearOperator& M, SpinorField& b, int column) {
   SpinorField one = M.make_field(1), image = M.make_field(1);
   copy_columns(one, 0, b, column, 1);
@@ -70,7 +70,7 @@ struct Composition {
   SolverSpec solver;
 };
 
-/// CG inside is what every quark can take: MR diverges on domain walls.
+/// Returns compositions. CG inside is what every quark can take: MR diverges on domain walls.
 std::vector<Composition> compositions(SchurForm form) {
   const SolverSpec inside = CgSpec{.iterations = 8};
   const auto gcr = [](const Preconditioner& K) {
@@ -119,7 +119,7 @@ TEST(ComposedSolvers, a_smoother_inside_saves_steps_of_gcr) {
   const GaugeField U = links();
   for (const test::Quark& quark : test::all_quarks(U, 0.1)) {
     if (quark.M->make_field(1).reals() != 24 || quark.name.starts_with("domain wall"))
-      continue;  // whose hermitian part is small or not definite
+      continue;  // the hermitian part is small or not definite
     const SpinorField b = point_columns(*quark.M, 1);
     SpinorField x = SpinorField::like(b), y = SpinorField::like(b);
     const GcrSpec plain{.tolerance = tolerance};
@@ -153,7 +153,7 @@ TEST(ComposedSolvers, a_fixed_number_of_iterations_never_reports_that_it_converg
   }
 }
 
-/// It is c 1 in the operator's own storage.
+/// This operator is c 1 in the storage of the operator itself.
 class Multiple final : public LinearOperator {
  public:
   Multiple(LinearOperatorPtr like, double c, bool is_declared)
@@ -191,7 +191,7 @@ TEST(ComposedSolvers, nan_of_a_preconditioner_is_reported_as_its_own) {
     const SolveReport report = solve(solver, *M, x, b);
     EXPECT_EQ(report.reason, StopReason::preconditioner_not_finite) << report.summary();
     EXPECT_FALSE(report.converged);
-    EXPECT_EQ(norm2(x), 0.0) << report.summary();  // what was reached before
+    EXPECT_EQ(norm2(x), 0.0) << report.summary();  // this was reached before
   }
 }
 
@@ -217,7 +217,7 @@ TEST(ComposedSolvers, cg_takes_a_preconditioner_that_is_declared_fit) {
   }
 }
 
-/// (A^dagger A + 0.01)^-1 by CG to rounding, as an operator: a preconditioner that leaves little to do.
+/// This operator is (A^dagger A + 0.01)^-1 by CG to rounding: a preconditioner that leaves little to do.
 class NearInverse final : public LinearOperator {
  public:
   explicit NearInverse(LinearOperatorPtr A) : A_{std::move(A)} {}
@@ -268,7 +268,7 @@ TEST(ComposedSolvers, refuse_preconditioners_of_other_fields) {
       Preconditioner(EvenOddSpec{SolverSpec(EvenOddSpec{MrSpec{.iterations = 3}})})};
   for (const Preconditioner& K : refused)
     EXPECT_THROW(solve(GcrSpec{.preconditioner = K}, *M, x, b), BadArgument) << K.name(*M);
-  // a solver of the same links with another mass is a preconditioner
+  // A solver of the same links with another mass is a preconditioner.
   const SolverOfOperator heavy{MrSpec{.iterations = 8}, test::wilson_operator(U, 0.3, 0, 0)};
   EXPECT_TRUE(solve(GcrSpec{.tolerance = tolerance, .preconditioner = heavy}, *M, x, b).converged);
 }

@@ -1,5 +1,6 @@
-/// The conserved vector current: its divergence vanishes at each site away from source and sink; with
-/// Dirichlet time the charge counts slices. Wilson-clover, Shamir and anisotropic Moebius domain wall.
+/// The divergence of the conserved vector current vanishes at each site away from source and sink; with
+/// Dirichlet time the charge counts slices. The quarks are Wilson-clover, Shamir and anisotropic Moebius
+/// domain wall.
 #include <gtest/gtest.h>
 
 #include "tests/support/five_fields.hpp"
@@ -17,7 +18,7 @@ namespace {
 const Coord extents{2, 2, 2, 6}, at{1, 0, 1, 2};
 const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
 
-/// It gives S, and the propagator with the current inserted.
+/// This function gives S, and the propagator with the current inserted.
 using Inserted = std::function<std::pair<Propagator, Propagator>(const BoundaryPhases&, const LinkWeights&)>;
 
 GaugeField links() { return test::to_product(make_lattice(extents), test::random_gauge(extents, 81, 0.5)); }
@@ -53,7 +54,7 @@ std::vector<std::pair<const char*, Inserted>> all() {
       {"wilson", wilson}, {"shamir", domain_wall(1, 0)}, {"anisotropic moebius", domain_wall(1.5, 0.5, 0.7)}};
 }
 
-/// |F - expected| / |S| with expected(x) = factor(x) S(x).
+/// Returns |F - expected| / |S| with expected(x) = factor(x) S(x).
 double deviation(const Propagator& S, const Propagator& F,
                  const std::function<double(const Coord&)>& factor) {
   double difference = 0, scale = 0;
@@ -70,7 +71,8 @@ double deviation(const Propagator& S, const Propagator& F,
 }
 
 TEST(ConservedCurrent, divergence_vanishes_away_from_source_and_sink) {
-  // inserted at y it leaves the contact term S(y, source) at the sink x = y, and nothing elsewhere
+  // When it is inserted at y it leaves the contact term S(y, source) at the sink x = y, and nothing
+  // elsewhere.
   const BoundaryPhases antiperiodic{1.0, 1.0, 1.0, -1.0};
   for (const auto& [name, inserted] : all())
     for (const Coord y : {Coord{0, 1, 1, 4}, Coord{1, 0, 1, 1}, Coord{0, 1, 1, 5}}) {
@@ -85,7 +87,7 @@ TEST(ConservedCurrent, charge_counts_slices_with_dirichlet_time) {
   for (const auto& [name, inserted] : all()) {
     const auto [S, F] = inserted(dirichlet, charge_weights());
     EXPECT_LT(deviation(S, F, [](const Coord& x) { return double(x[3] - at[3]); }), 1e-11) << name;
-    // so UU = 2 t C and DD = t C
+    // Therefore UU = 2 t C and DD = t C.
     const BaryonQuarks quarks{&S, &S, nullptr};
     const CorrelatorTable C = octet_correlators(quarks, {"proton"}, {parity_projector(1)});
     for (const Flavour flavour : {Flavour::up, Flavour::down}) {

@@ -1,7 +1,7 @@
 // timeout: 600
-/// Three-point functions of conserved currents with a fixed sink: time by time of the current the
-/// Feynman-Hellmann correlator with the current there; the charge is conserved between source and sink.
-/// Wilson-clover, Shamir and anisotropic Moebius domain wall.
+/// Three-point functions of conserved currents with a fixed sink are, for each time of the current, the
+/// Feynman-Hellmann correlator with the current there; the charge is conserved between source and sink. The
+/// quarks are Wilson-clover, Shamir and anisotropic Moebius domain wall.
 #include <gtest/gtest.h>
 
 #include "tests/support/five_fields.hpp"
@@ -21,7 +21,7 @@ const BoundaryPhases antiperiodic{1.0, 1.0, 1.0, -1.0}, dirichlet{1.0, 1.0, 1.0,
 
 GaugeField links() { return test::to_product(make_lattice(extents), test::random_gauge(extents, 82, 0.5)); }
 
-/// It is one kind of quark, solved for from a point source.
+/// This class is one kind of quark, solved for from a point source.
 class Quark {
  public:
   virtual ~Quark() = default;
@@ -112,13 +112,14 @@ std::array<double, 2> line(Flavour flavour) {
   return flavour == Flavour::up ? std::array{1.0, 0.0} : std::array{0.0, 1.0};
 }
 
-/// C3(t, tau) is N(t) with the current on the links from tau, for each tau; N(t) of all links is the sum.
+/// Checks that C3(t, tau) is N(t) with the current on the links from tau, for each tau; N(t) of all links is
+/// the sum.
 void expect_feynman_hellmann(const Named& of, const ConservedInsertion& current, const Momentum& q,
                              Flavour flavour, int separation) {
   const bool is_axial = current.kind == CurrentKind::axial;
   const SpinMatrix P = is_axial ? polarised_projector(1) : parity_projector(1);
   const Propagator& S = of.quark->S();
-  // a transfer beside q: one does not see the other
+  // There is a transfer beside q: one does not see the other.
   const CorrelatorTable C3 = of.quark->three_point(
       nucleon_sequential_source(S, {separation, line(flavour), P, q}), current, {{1, 0, 1}, q});
   std::complex<double> sum = 0;
@@ -155,8 +156,8 @@ TEST(ConservedThreePoint, is_the_feynman_hellmann_correlator_of_each_time) {
 }
 
 TEST(ConservedThreePoint, charge_is_conserved_between_source_and_sink) {
-  // from the link behind the source to that before the sink; with Dirichlet time there is none elsewhere,
-  // with antiperiodic time what goes around the lattice is the same everywhere
+  // The charge flows from the link behind the source to that before the sink; with Dirichlet time there is
+  // none elsewhere, with antiperiodic time what goes around the lattice is the same everywhere.
   for (const BoundaryPhases& boundary : {antiperiodic, dirichlet})
     for (const Named& of : all(boundary)) {
       const Propagator& S = of.quark->S();

@@ -52,7 +52,7 @@ void expect_gold(const std::string& id, const reference::Gauge& U) {
   for (int t = 0; t < C.times; ++t)
     EXPECT_LT(test::relative_error(C.at(0, 0, t).real(), pion[size_t(t)]), 1e-12);
   if (!values.contains("psibarpsi_tr_q_00")) return;
-  // axial Ward identity: sum_t [m_f pion + midpoint] = Re tr q(0, 0)
+  // The axial Ward identity is sum_t [m_f pion + midpoint] = Re tr q(0, 0).
   double sum = 0, trace = 0;
   for (size_t t = 0; t < pion.size(); ++t) sum += params.mass * pion[t] + midpoint[t];
   const SitePosition origin = S.quark.columns().layout().position({0, 0, 0, 0});

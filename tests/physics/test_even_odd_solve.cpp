@@ -1,4 +1,4 @@
-/// The one even-odd path: the tolerance holds for M x = b of every quark, wherever the source lies, or the
+/// On the one even-odd path the tolerance holds for M x = b of every quark, wherever the source lies, or the
 /// solve has not converged.
 #include <gtest/gtest.h>
 

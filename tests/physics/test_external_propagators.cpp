@@ -78,8 +78,8 @@ Correlator lalibe(const std::string& sink, const std::string& hadron, const Mome
       message("/", sink, "/", hadron, "/x0_y0_z0_t0/px", -n[0], "_py", -n[1], "_pz", -n[2]));
 }
 
-/// Deviations are in units of the correlator at zero momentum: the terms of a time slice are that large.
-/// Returns the largest.
+/// Returns the largest deviation, in units of the correlator at zero momentum: the terms of a time slice are
+/// that large.
 double deviation(const CorrelatorTable& C, int row, double norm, const std::string& sink,
                  const std::string& hadron, const Momenta& momenta) {
   const Correlator at_rest = lalibe(sink, hadron, momenta.front());

@@ -70,7 +70,8 @@ TEST(FeynmanHellmann, V4_correlators_of_lalibe) {
   }
 }
 
-/// D -> D - lambda Gamma on the u or the d quark: N = (C(lambda) - C(-lambda)) / (2 lambda) + O(lambda^2).
+/// With D -> D - lambda Gamma on the u or the d quark, N = (C(lambda) - C(-lambda)) / (2 lambda) +
+/// O(lambda^2).
 TEST(FeynmanHellmann, is_the_derivative_by_a_background_current) {
   const Coord extents{2, 2, 2, 4}, at{1, 0, 1, 2};
   const auto U = test::random_gauge(extents, 71, 0.6);
@@ -116,14 +117,14 @@ TEST(FeynmanHellmann, is_the_derivative_by_a_background_current) {
       for (int t = 0; t < 4; ++t) scale = std::max(scale, std::abs(N.at(0, 0, t)));
       for (size_t t = 0; t < 4; ++t) {
         const auto derivative = (up[t] - down[t]) / (2 * lambda);
-        // The third derivative contributes lambda^2, and rounding 1e-15 / lambda.
+        // The third derivative contributes lambda^2, and rounding contributes 1e-15 / lambda.
         EXPECT_LT(std::abs(N.at(0, 0, int(t)) - derivative), 2e-7 * scale) << name << " t = " << t;
       }
     }
   }
 }
 
-/// N(t) = sum_tau C3(t, tau) for each t and current, with momenta.
+/// Checks that N(t) = sum_tau C3(t, tau) for each t and current, with momenta.
 void expect_sum_of_three_points(const Propagator& S, const std::function<Propagator(const Source&)>& solve) {
   const std::vector<const char*> names{"gamma_t", "gamma_z gamma5", "1", "sigma_xz"};
   std::vector<GammaMatrix> currents;

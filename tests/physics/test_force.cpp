@@ -34,7 +34,7 @@ Link to_link(const Matrix& A) {
   return U;
 }
 
-/// S = sum Re tr(A U) has G = A: its force along each generator is Re tr(A T_a U).
+/// The function S = sum Re tr(A U) has G = A: its force along each generator is Re tr(A T_a U).
 TEST(Force, projection_is_the_derivative_along_the_generators) {
   const Coord extents{4, 2, 2, 4};
   GaugeField U(make_lattice(extents));

@@ -1,4 +1,4 @@
-/// Gauge actions and forces: against the reference and gold numbers; the force is the derivative of the
+/// Gauge actions and forces agree with the reference and gold numbers; the force is the derivative of the
 /// action.
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ TEST(GaugeFlow, energy_and_charge_equal_the_reference) {
     EXPECT_LT(test::relative_error(energy_density_plaquette(field), reference::energy_density_plaquette(U)),
               test::rounding(200));
     using Definition = ChargeDefinition;
-    const double tolerance = test::rounding(5) * double(U.volume());  // order-one densities that cancel
+    const double tolerance = test::rounding(5) * double(U.volume());  // order-one densities cancel in the sum
     EXPECT_NEAR(topological_charge(field, Definition::clover),
                 reference::topological_charge(U, reference::ChargeDefinition::clover), tolerance);
     EXPECT_NEAR(topological_charge(field, Definition::plaquette),

@@ -20,7 +20,7 @@ TEST(GaugeLoopsPhysics, loops_are_gauge_invariant) {
   EXPECT_NEAR(a.plaquette_spatial, b.plaquette_spatial, test::rounding(50));
   EXPECT_NEAR(a.rectangle, b.rectangle, test::rounding(50));
   EXPECT_LT(std::abs(a.polyakov_loop - b.polyakov_loop), test::rounding(100));
-  EXPECT_GT(std::abs(a.link_trace - b.link_trace), 1e-3);  // the one that is not invariant
+  EXPECT_GT(std::abs(a.link_trace - b.link_trace), 1e-3);  // the link trace is the one that is not invariant
 }
 
 void expect_gold(const reference::Gauge& U, const std::string& id) {

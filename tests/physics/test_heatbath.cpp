@@ -1,5 +1,5 @@
-/// Heat bath and over-relaxation: exact distributions of one link, strong coupling, known plaquettes,
-/// resuming. Seeds are fixed; statistical tolerances are five standard errors unless said otherwise.
+/// Heat bath and over-relaxation have exact distributions of one link, strong coupling and known plaquettes,
+/// and resume. Seeds are fixed; statistical tolerances are five standard errors unless said otherwise.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,8 @@ struct Mean {
   double error() const { return std::sqrt((squares / n - value() * value()) / n); }
 };
 
-/// <h0> = I2(alpha) / I1(alpha), <h0^2> = 1 - 3 <h0> / alpha for the density sqrt(1 - h0^2) exp(alpha h0).
+/// For the density sqrt(1 - h0^2) exp(alpha h0) the moments are <h0> = I2(alpha) / I1(alpha) and <h0^2> = 1 -
+/// 3 <h0> / alpha.
 TEST(Heatbath, su2_component_has_the_exact_moments) {
   for (const double alpha : {0.01, 0.3, 0.79, 0.81, 2.0, 14.0, 200.0}) {
     Mean first, second;
@@ -70,8 +71,8 @@ struct OneLink {
   double trace, square;  ///< <Re tr U / 3>, <(Re tr U / 3)^2>
 };
 
-/// Computes exact means with the weight exp(b Re tr U) dU: Weyl's formula, the eigenvalues' angles on a fine
-/// periodic grid.
+/// Computes exact means with the weight exp(b Re tr U) dU by Weyl's formula, with the eigenvalues' angles on
+/// a fine periodic grid.
 OneLink one_link_exact(double b) {
   const int n = 400;
   double z = 0, first = 0, second = 0;
@@ -88,8 +89,8 @@ OneLink one_link_exact(double b) {
   return {first / z, second / z};
 }
 
-/// A link in the field of a fixed staple sum, many independent chains: V = s G with G in SU(3), so U G^dagger
-/// has the weight exp((beta/3) s Re tr). Begun with Haar's measure; twelve updates forget it.
+/// A link lies in the field of a fixed staple sum, in many independent chains: V = s G with G in SU(3), so U
+/// G^dagger has the weight exp((beta/3) s Re tr). Chains begin with Haar's measure; twelve updates forget it.
 TEST(Heatbath, one_link_in_a_fixed_field_has_the_exact_moments) {
   test::Random fixed(4);
   for (const double strength : {0.3, 1.0, 4.0}) {
@@ -154,7 +155,8 @@ Mean plaquette_chain(const Coord& extents, const HeatbathParams& params, int ski
   return bins;
 }
 
-/// P = u + 4 u^5 + ..., u the mean of tr U / 3 of one link (characters; four dimensions).
+/// The plaquette is P = u + 4 u^5 + ..., where u is the mean of tr U / 3 of one link (characters; four
+/// dimensions).
 TEST(Heatbath, plaquette_at_strong_coupling) {
   for (const double beta : {0.0, 0.5, 1.5}) {
     const double u = beta == 0 ? 0 : one_link_exact(beta / 3).trace;
@@ -164,8 +166,8 @@ TEST(Heatbath, plaquette_at_strong_coupling) {
   }
 }
 
-/// Large-volume values .5937 (hep-lat/9602007) and .5492 (beta 5.7); the finite volume is worth less than
-/// 1e-3.
+/// The large-volume values are .5937 (hep-lat/9602007) and .5492 (beta 5.7); the finite volume is worth less
+/// than 1e-3.
 TEST(Heatbath, plaquette_at_the_couplings_in_use) {
   const Mean hot = plaquette_chain({8, 8, 8, 8}, {6.0, 1, 3}, 60, 100, true);
   const Mean cold = plaquette_chain({8, 8, 8, 8}, {6.0, 1, 3}, 60, 100, false);
@@ -209,7 +211,7 @@ TEST(Heatbath, starts) {
   EXPECT_LT(std::abs(plaquette(U)), 5 * std::sqrt(1.0 / 18 / (6 * 512)));
   EXPECT_LT(unitarity_violation(U), 1e-13);
   set_weak(U, 0.05, 1);
-  // -tr X^2 = size^2 8 / 2 for each of the four links, 1 - P = (1/6) of the sum, to leading order
+  // For each of the four links -tr X^2 = size^2 8 / 2, and 1 - P = (1/6) of the sum, to leading order.
   EXPECT_NEAR(1 - plaquette(U), 0.05 * 0.05 * 8 / 3, 0.1 * 0.05 * 0.05);
   set_cold(U);
   EXPECT_DOUBLE_EQ(plaquette(U), 1.0);

@@ -36,7 +36,7 @@ TEST(FatLinks, equal_reference_path_by_path) {
     const auto V = reference::fat_links(U, {1.0 / 8, 1.0 / 16, 1.0 / 64, 1.0 / 384, 0});
     const auto W = reference::projected_to_u3(V);
     const HisqLinks hisq(field);
-    // rounding grows with the inverse of the smallest singular value of V
+    // Rounding grows with the inverse of the smallest singular value of V.
     EXPECT_LT(largest_difference(hisq.projected(), W), 1e-11);
     EXPECT_LT(largest_u3_violation(hisq.projected()), rounding(20));
     EXPECT_GT(largest_su3_violation(hisq.projected()), 0.1);
@@ -54,7 +54,8 @@ TEST(FatLinks, of_unit_links_are_unit_links) {
   EXPECT_LT(largest_difference(fat_links(U, hisq_coefficients()), scaled), rounding(20));
 }
 
-/// eta_t = 1, eta_x = (-1)^t, eta_y = (-1)^(t+x), eta_z = (-1)^(t+x+y), antiperiodic in t: in MILC's files.
+/// Returns the phases of MILC's files: eta_t = 1, eta_x = (-1)^t, eta_y = (-1)^(t+x), eta_z = (-1)^(t+x+y),
+/// antiperiodic in t.
 double milc_phase(const Coord& x, int mu, int distance, const Coord& L) {
   const int exponent = mu == 3 ? 0 : mu == 0 ? x[3] : mu == 1 ? x[3] + x[0] : x[3] + x[0] + x[1];
   const bool wraps = mu == 3 && x[3] + distance >= L[3];
@@ -91,11 +92,11 @@ TEST(Asqtad, equals_milc) {
       }
     links.halo_is_stale();
   }
-  // the files are in single precision
+  // The files are in single precision.
   EXPECT_LT(worst[0], 1e-6 * size[0]);
   EXPECT_LT(worst[1], 1e-6 * size[1]);
 
-  // (2m + D') ans = src and its normal equations, with the phases in the links
+  // The test covers (2m + D') ans = src and its normal equations, with the phases in the links.
   const auto links = std::make_shared<StaggeredLinks>(fat, far, 1.0, false);
   const StaggeredHopping hopping(links, {}, Precision::double_precision);
   const auto one = [](double sign) {
@@ -208,7 +209,7 @@ TEST(Hisq, derivative_of_the_action_through_both_levels) {
   hisq.add_derivative(G, {{&parts[0], &parts[1], epsilons[0]}, {&parts[2], &parts[3], epsilons[1]}}, 0.0);
   const double expected = difference_quotient(action, 4e-3), found = contract(G, group_direction(U), L);
   EXPECT_LT(test::relative_error(found, expected), 1e-8);
-  // the guard changes the derivative only where an eigenvalue is small
+  // The guard changes the derivative only where an eigenvalue is small.
   LinkDerivative guarded(field), raised(field);
   hisq.add_derivative(guarded, {{&parts[0], &parts[1], 0.0}});
   hisq.add_derivative(raised, {{&parts[0], &parts[1], 0.0}}, 1e3);
@@ -216,8 +217,8 @@ TEST(Hisq, derivative_of_the_action_through_both_levels) {
             std::abs(contract(guarded, group_direction(U), L)));
 }
 
-/// U_x = diag(e^{i a s}, e^{-i a s}, 1), s = (-1)^y, all else 1. Two of the eigenvalues of V^dagger V are
-/// cos(a)^2 for links in x, where half of the weight of fat7 is on paths with the other sign of s, and
+/// Returns U_x = diag(e^{i a s}, e^{-i a s}, 1), s = (-1)^y, all else 1. Two of the eigenvalues of V^dagger V
+/// are cos(a)^2 for links in x, where half of the weight of fat7 is on paths with the other sign of s, and
 /// cos(a)^4 for those in y, where half of it is on the rectangles with e^{+-2 i a}; all others are 1.
 GaugeField alternating_in_y(const LatticePtr& lattice, double a) {
   GaugeField U(lattice);
@@ -252,7 +253,7 @@ TEST(Hisq, the_guard_says_at_how_many_links_it_acted) {
   EXPECT_EQ(guarded(alternating_in_y(lattice, 0.3), 1.01), 4 * volume);
 }
 
-/// Operator with long links = fat hops + three-site hops of the reference.
+/// The operator with long links is fat hops plus three-site hops of the reference.
 TEST(Hisq, operator_equals_reference_in_every_storage) {
   const Coord L{4, 4, 2, 6};
   const auto lattice = make_lattice(L);

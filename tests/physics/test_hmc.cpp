@@ -48,7 +48,7 @@ TEST(Hmc, orders_of_the_integrators) {
         for (uint32_t n = 0; n < 3; ++n) sum += std::abs(hmc.energy_violation(U, n));
         mean[k] = sum / 3;
       }
-      // the next term of the series is of relative order h^2
+      // The next term of the series is of relative order h^2.
       EXPECT_NEAR(std::log2(mean[0] / mean[1]), c.order, 0.25) << int(c.scheme) << " c1 " << c1;
     }
 }
@@ -80,7 +80,7 @@ TEST(Hmc, trajectories_are_reversible) {
   }
 }
 
-/// Area preservation: <exp(-dH)> = 1, with steps so large that dH is of order 1.
+/// Area preservation means <exp(-dH)> = 1, here with steps so large that dH is of order 1.
 TEST(Hmc, creutz_equality_and_acceptance) {
   GaugeField U = thermal({4, 4, 4, 4}, 5.7);
   Hmc hmc = make_hmc({5.7, 0.0}, Scheme::omelyan2, 6);
@@ -96,7 +96,7 @@ TEST(Hmc, creutz_equality_and_acceptance) {
     EXPECT_EQ(r.is_accepted, r.random < w);
   }
   const double mean = sum / n, error = std::sqrt((square / n - mean * mean) / n);
-  EXPECT_GT(error, 1e-3);  // dH is not so small that this would be empty
+  EXPECT_GT(error, 1e-3);  // dH is not so small that this is empty
   EXPECT_NEAR(mean, 1.0, 4 * error);
   EXPECT_NEAR(accepted / n, erfc_sum / n, 4 * std::sqrt(0.25 / n));
   EXPECT_LT(unitarity_violation(U), 1e-14);

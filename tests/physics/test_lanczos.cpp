@@ -1,5 +1,5 @@
 // timeout: 600
-/// Low modes by block Lanczos against dense diagonalisation, and solves deflated with them.
+/// Low modes by block Lanczos agree with dense diagonalisation, and solves are deflated with them.
 #include <gtest/gtest.h>
 
 #include "tests/support/dense.hpp"

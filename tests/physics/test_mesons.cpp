@@ -55,7 +55,7 @@ TEST(Mesons, diagonal_channels_are_positive_at_heavy_mass_and_the_pion_always) {
     const auto one = meson_correlator(S, S, channel, channel);
     for (int t = 1; t < 4; ++t) EXPECT_GT(one.at(0, 0, t).real(), 0.0) << channel << " t = " << t;
   }
-  // rows of all pairs are the pairs
+  // The rows of all pairs are the pairs.
   const auto rho = meson_correlator(S, S, "gamma_x", "gamma_y");
   for (int t = 0; t < 8; ++t) EXPECT_EQ(C.at(16 * 1 + 2, 0, t), rho.at(0, 0, t));
 }

@@ -1,4 +1,5 @@
-/// Pseudofermion monomials: forces against numerical derivatives, exact draws, chains that agree.
+/// Pseudofermion monomials have forces that agree with numerical derivatives, exact draws, and chains that
+/// agree.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +28,7 @@ double derivative_at_zero(F value, double h) {
          (60 * h);
 }
 
-/// The force of a monomial along random momenta is the derivative of its action.
+/// Checks that the force of a monomial along random momenta is the derivative of its action.
 void check_force(Monomial& monomial, const GaugeField& U, double tolerance = 1e-8) {
   AlgebraField X(U);
   set_random_momenta(X, 77, 0, 1);
@@ -86,8 +87,8 @@ TEST(Monomials, forces_of_two_wilson_flavours) {
     }
 }
 
-/// Determinant monomial and Schur complement make the two-flavour determinant: log det S^dagger S - S_det =
-/// 2 log |det D|, with D of reference/.
+/// The determinant monomial and the Schur complement make the two-flavour determinant: log det S^dagger S -
+/// S_det = 2 log |det D|, with D of reference/.
 TEST(Monomials, determinants_of_a_twisted_mass_with_a_clover_term) {
   const Coord extents{2, 2, 2, 2};
   const auto U = test::random_gauge(extents, 47, 0.5);
@@ -107,7 +108,7 @@ TEST(Monomials, determinants_of_a_twisted_mass_with_a_clover_term) {
   const GaugeField links = test::to_product(make_lattice(extents), U);
   const auto matrix = std::make_shared<WilsonMatrix>(links, params, KernelChoice{});
   const WilsonSchur S(matrix, SchurForm::asymmetric);
-  const auto schur = test::dense_matrix(size, [&](const test::DenseVector& v) {  // 1 on the odd sites
+  const auto schur = test::dense_matrix(size, [&](const test::DenseVector& v) {  // this is 1 on the odd sites
     SpinorField x = matrix->hop().make_field(Subset::full, 1), even = S.make_field(), image = S.make_field();
     test::to_product(x, test::to_spinors(v));
     extract_parity(even, x);

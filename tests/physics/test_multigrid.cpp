@@ -1,4 +1,4 @@
-/// Multigrid of two levels: P, D_c = P^dagger D P and the cycle, against what defines them.
+/// Multigrid of two levels has P, D_c = P^dagger D P and the cycle that their definitions give.
 #include "trellis/multigrid/multigrid.hpp"
 
 #include <gtest/gtest.h>
@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(in_both_precisions, MultigridParts,
                          testing::Values(Precision::double_precision, Precision::single_precision),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-/// A thermalised quenched field: rough links have no modes that blocks could share.
+/// Returns a thermalised quenched field: rough links have no modes that blocks could share.
 GaugeField quenched(const Coord& extents, double beta, int sweeps) {
   GaugeField U(make_lattice(extents));
   set_hot(U, 5);
@@ -318,14 +318,14 @@ TEST_F(MultigridSolve, takes_few_iterations_and_every_residual_is_true) {
     iterations.push_back(report.iterations);
     SpinorField y = SpinorField::like(b);
     of_bicgstab.push_back(solve(EvenOddSpec{BicgstabSpec{.tolerance = 1e-10}}, M, y, b).iterations);
-    // the vectors of the heavy quark serve the light one, whose coarse operator is shifted
+    // The vectors of the heavy quark serve the light one, whose coarse operator is shifted.
     SpinorField z = SpinorField::like(b);
     const SolveReport shifted = solve(MultigridSpec{.multigrid = of_heavy, .fallback = false}, M, z, b);
     EXPECT_TRUE(shifted.converged) << shifted.summary();
     EXPECT_LE(shifted.iterations, report.iterations + 8) << "kappa " << kappa;
     EXPECT_LT(largest_difference(x, z), 1e-8);
   }
-  // a lattice of 8^4 is too small for light modes: doc/measurements has larger ones
+  // A lattice of 8^4 is too small for light modes: doc/measurements has larger ones.
   for (size_t i = 0; i < iterations.size(); ++i) {
     EXPECT_LE(iterations[i], 20);
     EXPECT_GE(of_bicgstab[i], 5 * iterations[i]);

@@ -104,8 +104,8 @@ TEST(MultigridForces, actions_and_forces_are_those_of_conjugate_gradients) {
     }
 }
 
-/// Denominators A + rho^2 are solved by the factors S +- i rho gamma5, and the draw of a ratio with them,
-/// too.
+/// Denominators A + rho^2 are solved by the factors S +- i rho gamma5, and so is the draw of a ratio with
+/// them.
 TEST(MultigridForces, hasenbusch_denominators_are_those_of_conjugate_gradients) {
   const GaugeField U = thermal();
   AlgebraField X(U);
@@ -157,7 +157,7 @@ Hmc make_hmc(const Light& quark, double length = 0.5) {
              {{Scheme::omelyan2, 4, 0.19, {quark.monomial}}, {Scheme::omelyan2, 2, 0.19, {gauge}}});
 }
 
-/// Not those that the blocks made orthonormal, which are no low modes.
+/// A refresh does not begin with the vectors that the blocks made orthonormal, which are no low modes.
 TEST(MultigridForces, a_refresh_begins_with_the_test_vectors) {
   const auto M = std::make_shared<WilsonOperator>(thermal(), quark(-0.2, 1.5, 0));
   const MultigridParams params = small_multigrid().multigrid;
@@ -169,7 +169,8 @@ TEST(MultigridForces, a_refresh_begins_with_the_test_vectors) {
   EXPECT_LT(updated->report().residual.back(), expected);
 }
 
-/// A refresh makes P and D_c of improved test vectors once: some in each refresh, and after two all of them.
+/// A refresh makes P and D_c of improved test vectors once: some are in each refresh, and after two all of
+/// them.
 TEST(MultigridForces, a_refresh_improves_the_test_vectors_that_are_asked_for) {
   const auto M = std::make_shared<WilsonOperator>(thermal(), quark(-0.2, 1.5, 0));
   const MultigridParams params = small_multigrid().multigrid;
@@ -266,7 +267,7 @@ TEST(MultigridForces, stuck_solves_are_rescued) {
     EXPECT_NEAR(last[0], last[1], 1e-8 * last[0]);
     return by_multigrid.monomial->solve_count();
   };
-  // each solve has two parts
+  // Each solve has two parts.
   const SolveCount rescued = count_with(int(anew + stale) / 4), given_up = count_with(1);
   EXPECT_EQ(rescued.setups, 2);
   EXPECT_EQ(rescued.fallbacks, 0);

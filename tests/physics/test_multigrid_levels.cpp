@@ -1,5 +1,5 @@
-/// Multigrid of three levels: P and D of coarse levels against what defines them, cycles against the
-/// reference, set-up, solves and refusals.
+/// Multigrid of three levels has P and D of coarse levels that their definitions give; cycles agree with the
+/// reference; set-up, solves and refusals are tested.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(in_both_precisions, MultigridLevels,
                          testing::Values(Precision::double_precision, Precision::single_precision),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-/// Lexicographic sites of a coarse field, or of spinors, are the vectors of the reference.
+/// Returns a coarse field, or spinors, as a vector of the reference, whose sites are lexicographic.
 reference::LevelVector to_level(const SiteField& f, int slot = 0) {
   const std::vector<double> all = numbers(f, slot);
   reference::LevelVector v(all.size() / 2);
@@ -162,7 +162,7 @@ void from_level(SiteField& f, const reference::LevelVector& v, int slot) {
   f.from_canonical(all.data(), slot);
 }
 
-/// Wilson quarks on random links have the columns of both prolongators from the reference.
+/// On random links Wilson quarks have the columns of both prolongators from the reference.
 class ThreeLevelsOfReference : public testing::TestWithParam<MultigridCycleKind> {
  protected:
   static constexpr int vectors = 3, coarse_vectors = 4, smoothing = 2, coarse_smoothing = 2, coarse_steps = 3;

@@ -1,5 +1,5 @@
-/// Multigrid where things go wrong: vectors that depend on each other, singular coarse matrices, solves that
-/// are stuck.
+/// In multigrid things go wrong: vectors depend on each other, coarse matrices are singular, solves are
+/// stuck.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ SpinorField random_columns(const WilsonOperator& M, int columns, uint64_t seed) 
   return field;
 }
 
-/// Of six vectors: the fourth is the second, the fifth vanishes in one block, the sixth is a sum.
+/// Returns six vectors: the fourth is the second, the fifth vanishes in one block, the sixth is a sum.
 SpinorField dependent_vectors(const WilsonOperator& M) {
   SpinorField vectors = M.make_field(6);
   std::vector<reference::SpinorVector> all;
@@ -75,7 +75,7 @@ TEST(MultigridRemedies, vectors_that_depend_on_each_other_are_replaced_and_bits_
   EXPECT_EQ(residuals[0], residuals[1]);
 }
 
-/// A(X) of one vector is [h z; -z* k] + mass: the largest mass at which it has no inverse at some X.
+/// A(X) of one vector is [h z; -z* k] + mass: returns the largest mass at which it has no inverse at some X.
 double singular_mass(const Multigrid& multigrid) {
   const SiteField& diagonal = multigrid.coarse()->diagonal();
   std::vector<double> A(size_t(diagonal.reals()));
@@ -163,7 +163,7 @@ TEST(MultigridRemedies, a_stuck_solve_is_refreshed_then_set_up_anew_and_then_lef
     EXPECT_EQ(of_stuck.stages[i].reason, StopReason::stagnated);
     EXPECT_LT(of_stuck.stages[i].iterations, 400);
   }
-  // no solve depends on those before it
+  // No solve depends on those before it.
   EXPECT_TRUE(solution(stuck, again) == x);
   EXPECT_TRUE(solution(light, again) == before);
 }

@@ -45,7 +45,7 @@ struct SmallLattice {
   }
 };
 
-/// Made once: the reference is slow.
+/// Returns the lattice, which is made once: the reference is slow.
 const SmallLattice& small_lattice() {
   static const SmallLattice instance;
   return instance;
@@ -123,7 +123,7 @@ TEST(Propagator, memory_estimate_bounds_what_is_allocated) {
   }
 }
 
-/// D S_FH = Gamma S
+/// The propagator solves D S_FH = Gamma S.
 TEST(Propagator, as_source_of_feynman_hellmann) {
   const SmallLattice& s = small_lattice();
   const Propagator S =
@@ -152,7 +152,7 @@ TEST(Propagator, sink_smearing_equals_reference) {
               1e-11);
 }
 
-/// Half of the columns zero: no NaN, and the other columns as they were.
+/// Half of the columns are zero: there is no NaN, and the other columns are as they were.
 TEST(Propagator, zero_columns_stay_zero) {
   const SmallLattice& s = small_lattice();
   Source source = point_source(s.lattice, source_at);

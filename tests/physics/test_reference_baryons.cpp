@@ -29,15 +29,15 @@ Correlator half_sum(const Correlator& a, const Correlator& b, double sign, doubl
   return r;
 }
 
-/// S_FH = S Gamma S summed over all sites: the propagator with Gamma S as its source.
+/// Returns S_FH = S Gamma S summed over all sites: the propagator with Gamma S as its source.
 Propagator feynman_hellmann(const WilsonOperator& D, const GammaMatrix& gamma, const Propagator& S) {
   Propagator source = S;
   for (auto& column : source.columns) column = multiply(gamma, column);
   return propagator(D, source);
 }
 
-/// d/d lambda at 0 of the nucleon with S_flavour -> S + lambda F: central differences are exact, since it is
-/// a polynomial of degree two.
+/// Returns d/d lambda at 0 of the nucleon with S_flavour -> S + lambda F: central differences are exact,
+/// since it is a polynomial of degree two.
 Correlator replaced_in_turn(DiquarkForm form, const SpinMatrix& P, std::vector<Propagator> quarks,
                             size_t flavour, const Propagator& F) {
   Correlator side[2];
@@ -90,7 +90,8 @@ TEST(ReferenceBaryons, nucleon_and_feynman_hellmann_of_gold_dirichlet) {
   expect_nucleon_of_gold("nucleon.F4.k0.13.c1.dirichlet_t", 0.0);
 }
 
-/// Field A has lalibe's quarks: u, d, s of mass .1, .2, .6, csw 1.17, Gaussian (2, 5) source at the origin.
+/// Field A has lalibe's quarks u, d, s of mass .1, .2, .6 with csw 1.17 and a Gaussian (2, 5) source at the
+/// origin.
 const std::vector<Propagator>& lalibe_quarks() {
   static const std::vector<Propagator> quarks = [] {
     const Gauge U = test::field_A();
@@ -144,7 +145,7 @@ TEST(ReferenceBaryons, mesons_and_baryons_of_lalibe) {
   }
 }
 
-/// The same with smeared sinks: the propagators are smeared on each time slice.
+/// The same holds with smeared sinks: the propagators are smeared on each time slice.
 TEST(ReferenceBaryons, smeared_sinks_of_lalibe) {
   TRELLIS_NEEDS_DATA();
   const Gauge U = test::field_A();
@@ -180,8 +181,8 @@ TEST(ReferenceBaryons, feynman_hellmann_proton_of_lalibe) {
   }
 }
 
-/// The octet with a diquark and spin projection is the one of projected quarks: C2 = 2 (up + down), C2_Sz = 2
-/// (up - down); also for a source away from the origin, where times wrap around.
+/// The octet with a diquark and spin projection is the one of projected quarks: C2 = 2 (up + down) and C2_Sz
+/// = 2 (up - down); this also holds for a source away from the origin, where times wrap around.
 TEST(ReferenceBaryons, two_forms_of_the_projected_nucleon_agree) {
   const Gauge U = test::random_gauge({2, 2, 2, 4}, 31, 1.0);
   const Coord at{1, 0, 1, 3};

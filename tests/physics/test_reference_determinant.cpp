@@ -60,8 +60,8 @@ TEST(ReferenceEvenOdd, schur_daggers_are_adjoint) {
   }
 }
 
-/// log |det D| = log |det A_qq| + log |det (A_pp - D_pq A_qq^-1 D_qp)|: half the size, and the Schur form
-/// checked.
+/// Returns log |det D| = log |det A_qq| + log |det (A_pp - D_pq A_qq^-1 D_qp)|: the matrix has half the size,
+/// and the Schur form is checked.
 double log_determinant_even_odd(const WilsonOperator& D, int parity) {
   const Coord& L = D.links().extents;
   std::vector<Eigen::Index> kept;
@@ -138,7 +138,7 @@ TEST(ReferenceDeterminant, eigenvalues_of_gamma5_D_on_F4) {
     EXPECT_LT(test::relative_error(outer.maxCoeff(), expected.at("g5D_max_eig").get<double>()), 1e-11) << id;
     EXPECT_LT(test::relative_error(outer.minCoeff(), expected.at("g5D_min_eig").get<double>()), 1e-11) << id;
     if (csw == 0) continue;  // the smallest one costs seconds
-    // the inverse of the square: its largest eigenvalue is 1 / (smallest |lambda|)^2
+    // The inverse of the square has the largest eigenvalue 1 / (smallest |lambda|)^2.
     const Eigen::VectorXd inner = test::lanczos_eigenvalues(
         size,
         [&](const test::DenseVector& v) {

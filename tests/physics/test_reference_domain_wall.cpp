@@ -42,7 +42,7 @@ TEST(ReferenceDomainWall, dagger_is_the_adjoint) {
 }
 
 /// Gamma5 R D5 (Shamir) is hermitian; for Moebius Gamma5 R D_-^-1 D5 is, so D5 = D_- Gamma5 R D5^dagger
-/// D_-^-dagger Gamma5 R: tested as D5 Gamma5 R D_-^dagger = D_- Gamma5 R D5^dagger.
+/// D_-^-dagger Gamma5 R. This is tested as D5 Gamma5 R D_-^dagger = D_- Gamma5 R D5^dagger.
 TEST(ReferenceDomainWall, is_gamma5_R_hermitian) {
   const Coord L{2, 4, 2, 4};
   const GammaMatrix gamma5 = gamma_product(15);
@@ -101,8 +101,8 @@ TEST(ReferenceDomainWall, shamir_correlators_and_m_res_on_F4) {
   expect_gold("dwf.shamir.M5_1.8.b1.c0.m0.1.Ls4.F4");
 }
 
-/// q = (D_ov^-1 - 1)/(1 - m) with D_ov = (1+m)/2 + (1-m)/2 gamma5 tanh(Ls artanh H) and
-/// H = gamma5 (b5+c5) D_W / (2 + (b5-c5) D_W), all 3072 eigenvalues of H.
+/// Checks q = (D_ov^-1 - 1)/(1 - m) with D_ov = (1+m)/2 + (1-m)/2 gamma5 tanh(Ls artanh H) and H = gamma5
+/// (b5+c5) D_W / (2 + (b5-c5) D_W), for all 3072 eigenvalues of H.
 void expect_overlap(const Gauge& U, double mass, double b5, double c5, const std::vector<int>& all_Ls) {
   const WilsonOperator W(U, wilson_clover(-1.8, 0));
   const int n = int(12 * U.volume());
@@ -121,7 +121,8 @@ void expect_overlap(const Gauge& U, double mass, double b5, double c5, const std
   double last_distance = 2;
   const SpinorVector b = test::random_spinors(U.extents, 40);
   for (const int Ls : all_Ls) {
-    // tanh(Ls artanh h) = ((1+h)^Ls - (1-h)^Ls) / ((1+h)^Ls + (1-h)^Ls), for |h| above 1 as well
+    // The identity tanh(Ls artanh h) = ((1+h)^Ls - (1-h)^Ls) / ((1+h)^Ls + (1-h)^Ls) holds for |h| above 1 as
+    // well.
     Eigen::VectorXd sign = eigen.eigenvalues();
     for (double& h : sign) {
       const double r =

@@ -86,7 +86,7 @@ TEST(ReferenceGauge, force_is_the_derivative_of_the_action) {
     const auto F = gauge_force(U, 5.5, c1);
     double analytic = 0;
     for (size_t i = 0; i < F.size(); ++i) analytic -= 2 * trace(F[i] * X[i]).re;
-    // the difference has an error of order h^4, and rounding of the action divided by h
+    // The difference has an error of order h^4, and rounding of the action is divided by h.
     EXPECT_NEAR(analytic, numeric, rounding(100) * std::abs(action_at(0)) / h) << "c1 = " << c1;
   }
 }
@@ -117,7 +117,8 @@ TEST(ReferenceGauge, nearest_su3_is_su3_and_stationary) {
     Gauge one = unit_gauge({2, 2, 2, 2});
     one.links[0] = N;
     EXPECT_LT(unitarity_violation(one), rounding(2000));
-    // stationary: N A^dagger has no traceless anti-hermitian part; and no other SU(3) matrix comes closer
+    // It is stationary: N A^dagger has no traceless anti-hermitian part, and no other SU(3) matrix comes
+    // closer.
     EXPECT_LT(test::largest_difference(traceless_antihermitian(mul_dagger(N, A)), zero_matrix<double>()),
               1e-12);
     for (int k = 0; k < 20; ++k)
@@ -125,7 +126,7 @@ TEST(ReferenceGauge, nearest_su3_is_su3_and_stationary) {
   }
 }
 
-// Other programs
+// The tests from here on compare with other programs.
 
 TEST(ReferenceGauge, loops_of_F4_and_F8) {
   TRELLIS_NEEDS_DATA();
@@ -143,7 +144,7 @@ TEST(ReferenceGauge, loops_of_chromas_weak_field) {
   EXPECT_NEAR(link_trace(U), 0.379449348715193, 1e-13);
   const std::complex<double> L = polyakov_loop(U);
   EXPECT_NEAR(L.real(), 0.878769500914, 1e-12);
-  // the data's README prints -.009913861037; a plain NumPy product of the same file gives -.0099138611365691
+  // The data's README prints -.009913861037; a plain NumPy product of the same file gives -.0099138611365691.
   EXPECT_NEAR(L.imag(), -0.0099138611365691, 1e-14);
   EXPECT_NEAR(L.imag(), -0.009913861037, 1e-10);
 }

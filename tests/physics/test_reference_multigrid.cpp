@@ -89,7 +89,7 @@ struct SmallSystem {
       if (colour < 0 || site_parity(site_coord(B, grid)) == colour) list.push_back(site_coord(B, grid));
     return list;
   }
-  /// x + the sum over blocks of a colour (all: -1) of `solve` on the block's rows of b - D x.
+  /// Returns x + the sum over blocks of a colour (-1 takes all) of `solve` on the block's rows of b - D x.
   template <class Solve>
   DenseVector corrected(const DenseVector& x, int colour, const Solve& solve) const {
     const DenseVector r = test::to_dense(b) - dense * x;
@@ -206,7 +206,7 @@ TEST(ReferenceMultigridSchwarz, refuses_blocks_that_do_not_fit) {
   EXPECT_NO_THROW(Schwarz(D, {3, 2, 2, 2}, BlockSolver::mr_full));
   const auto odd = random_level({2, 1, 2, 2}, 15, wilson_clover(-0.3, 1.2));
   EXPECT_THROW(Schwarz(odd, {2, 1, 1, 1}, BlockSolver::mr_even_odd), BadArgument);
-  // A = 0 has no inverse
+  // The matrix A = 0 has no inverse.
   const auto singular = random_level({2, 2, 2, 2}, 16, wilson_clover(-4, 0));
   EXPECT_THROW(Schwarz(singular, {2, 2, 2, 2}, BlockSolver::mr_even_odd), NumericError);
   EXPECT_THROW(LevelSchur{singular}, NumericError);

@@ -98,7 +98,7 @@ TEST(ReferenceMultigridF4, twisted_mass_is_a_shift) {
 
 // ---- the Kaehler-Dirac form of staggered quarks ----
 
-/// B^-1 (D + m), where B is m + the part of D inside the 2^4 hypercubes at even corners.
+/// The operator is B^-1 (D + m), where B is m + the part of D inside the 2^4 hypercubes at even corners.
 TEST(ReferenceMultigridF4, staggered_quarks_preconditioned_by_hypercubes) {
   TRELLIS_NEEDS_DATA();
   const Gauge U = test::field_F4();

@@ -1,5 +1,5 @@
-/// The reference multigrid on F8 agrees with mg_gold.json: SAP, the adaptive set-up with n = 8, iteration
-/// counts.
+/// The reference multigrid on F8 agrees with mg_gold.json in SAP, the adaptive set-up with n = 8, and
+/// iteration counts.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -18,7 +18,7 @@ const test::MultigridSystem& F8() {
   return system;
 }
 
-/// The two-grid cycle with nu = 3 after some sweeps of the set-up.
+/// Returns the two-grid cycle with nu = 3 after some sweeps of the set-up.
 const TwoGrid& set_up(size_t sweeps) {
   static std::deque<TwoGrid> levels;
   if (levels.empty())

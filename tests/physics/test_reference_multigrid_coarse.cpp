@@ -24,7 +24,7 @@ DenseMatrix galerkin(const LevelOperator& D, const Prolongator& P, size_t coarse
                             [&](const LevelVector& v) { return P.restrict(D.apply(P.prolong(v))); });
 }
 
-/// It has blocks of 2^4, and coarse extents of 4 and 2.
+/// This coarse space has blocks of 2^4, and coarse extents of 4 and 2.
 struct Coarsened {
   Coord L{8, 4, 4, 4}, block{2, 2, 2, 2};
   std::shared_ptr<const WilsonLevel> D = random_level(L, 21, all_wilson_options(), 0.3);
@@ -46,7 +46,7 @@ TEST(ReferenceMultigridCoarse, prolongator_is_orthonormal_and_keeps_chirality) {
   const LevelVector v = test::random_level_vector(s.D_c->size(), 23);
   const LevelVector left = gamma5_times(12, s.P.prolong(v)), right = s.P.prolong(gamma5_times(6, v));
   EXPECT_EQ(norm2(difference(left, right)), 0.0);
-  // restriction is the adjoint
+  // The restriction is the adjoint.
   const LevelVector w = test::random_level_vector(s.D->size(), 24);
   EXPECT_LT(std::abs(dot(s.P.prolong(v), w) - dot(v, s.P.restrict(w))),
             rounding(100) * std::sqrt(norm2(v) * norm2(w)));
@@ -90,7 +90,7 @@ TEST(ReferenceMultigridCoarse, operator_is_the_galerkin_product) {
   const DenseMatrix G = galerkin(*s.D, s.P, s.D_c->size());
   EXPECT_LT(largest(test::dense_matrix(s.D_c->size(), map_of(*s.D_c)) - G), 1e-13);
   EXPECT_LT(largest(test::to_dense(s.D_c->dense()) - G), 1e-13);
-  // one leg where the coarse extent is 4, the sum of both where it is 2
+  // There is one leg where the coarse extent is 4, and the sum of both where it is 2.
   const auto block_of = [&](int64_t X, int64_t Y) { return DenseMatrix(G.block(6 * X, 6 * Y, 6, 6)); };
   for (int64_t X = 0; X < s.D_c->volume(); ++X) {
     EXPECT_LT(largest(block_of(X, X) - test::to_dense(s.D_c->self(X))), 1e-13);
@@ -104,7 +104,7 @@ TEST(ReferenceMultigridCoarse, operator_is_the_galerkin_product) {
   }
 }
 
-/// gamma5 D_c(mu, rho) gamma5 = D_c(-mu, -rho)^dagger.
+/// The relation gamma5 D_c(mu, rho) gamma5 = D_c(-mu, -rho)^dagger holds.
 TEST(ReferenceMultigridCoarse, operator_is_gamma5_hermitian) {
   const Coarsened& s = coarsened();
   const CoarseOperator plain = s.D_c->shifted(0, -all_wilson_options().twisted_mass, -0.3);
@@ -275,7 +275,7 @@ TEST(ReferenceMultigridCycle, coarse_gcr_agrees_with_the_exact_solve) {
   EXPECT_LT(relative_error(TwoGrid(D, block, vectors, smoother, next_level).cycle(r), exact), 1e-11);
 }
 
-/// A two-grid cycle whose smoother is even-odd MR on the whole lattice, as the product has it first.
+/// The smoother of this two-grid cycle is even-odd MR on the whole lattice, as the product has it first.
 TEST(ReferenceMultigridCycle, gcr_needs_fewer_iterations_with_the_cycle) {
   const Coord L{4, 4, 4, 4};
   const auto D = random_level(L, 71, wilson_clover(-0.85, 1.0));

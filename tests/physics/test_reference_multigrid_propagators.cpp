@@ -19,12 +19,13 @@ using test::lowest;
 using test::mr_tolerance;
 using test::relative_error;
 
-/// Rows one after the other: the product of a sparse matrix and a dense one then adds whole rows.
+/// Rows lie one after the other: the product of a sparse matrix and a dense one then adds whole rows.
 using SparseMatrix = Eigen::SparseMatrix<std::complex<double>, Eigen::RowMajor>;
 using RowMajor = Eigen::Matrix<std::complex<double>, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// E and E^dagger on vectors, and E on all columns of a matrix. E = (1 - R_black D)(1 - R_red D), where R is
-/// the sum of D_BB^-1 over the blocks of a colour; additive: E = 1 - R D with all blocks.
+/// This class applies E and E^dagger to vectors, and E to all columns of a matrix. E = (1 - R_black D)(1 -
+/// R_red D), where R is the sum of D_BB^-1 over the blocks of a colour; the additive one is E = 1 - R D with
+/// all blocks.
 class ExactSchwarz {
  public:
   explicit ExactSchwarz(bool is_additive) : is_additive_{is_additive} {
@@ -105,7 +106,7 @@ RowMajor identity() {
   return RowMajor::Identity(size, size);
 }
 
-/// E C, where C = 1 - P D_c^-1 P^dagger D.
+/// Returns E C, where C = 1 - P D_c^-1 P^dagger D.
 RowMajor corrected(const Coarsening& c, const RowMajor& E) {
   DenseMatrix P(E.rows(), Eigen::Index(c.D_c.size()));
   for (Eigen::Index j = 0; j < P.cols(); ++j)
@@ -200,7 +201,7 @@ TEST(ReferenceMultigridPropagators, coarse_corrections) {
                        expected.at("norm2").get<double>()),
         dense_tolerance)
         << id;
-    // tr C = 12 V - tr D_c^-1 P^dagger D P
+    // The trace is tr C = 12 V - tr D_c^-1 P^dagger D P.
     const DenseMatrix removed = test::dense_matrix(c.D_c.size(), [&](const LevelVector& v) {
       return c.solve(c.P.restrict(F4().D->apply(c.P.prolong(v))));
     });

@@ -17,7 +17,7 @@ namespace {
 using test::relative_error;
 using test::rounding;
 
-/// "xy" -> (0, 1)
+/// Returns (0, 1) for "xy".
 std::pair<int, int> plane_of(const std::string& name) {
   const std::string axes = "xyzt";
   return {int(axes.find(name[0])), int(axes.find(name[1]))};
@@ -53,7 +53,7 @@ TEST(ReferenceStaggered, every_plaquette_carries_the_flux) {
       const int64_t xa = neighbour(x, forward(a), L), xb = neighbour(x, forward(b), L);
       const double sum = theta[size_t(4 * x + a)] + theta[size_t(4 * xa + b)] - theta[size_t(4 * xb + a)] -
                          theta[size_t(4 * x + b)];
-      // -1 from the staggered phases of every plaquette
+      // The -1 comes from the staggered phases of every plaquette.
       const double angle = sum - 2 * std::numbers::pi * 3 / (L[a] * L[b]) - std::numbers::pi;
       EXPECT_LT(std::abs(std::polar(1.0, angle) - 1.0), rounding(100)) << "plane " << a << b << " site " << x;
     }
@@ -74,7 +74,7 @@ TEST(ReferenceStaggered, massless_operator_is_antihermitian_and_changes_parity) 
       }
 }
 
-/// Free field: D^dagger D = sum_mu sin^2 p_mu, so every eigenvalue of -D^2 is such a sum.
+/// In the free field D^dagger D = sum_mu sin^2 p_mu, so every eigenvalue of -D^2 is such a sum.
 TEST(ReferenceStaggered, free_spectrum) {
   const Coord L{2, 4, 2, 4};
   const test::DenseMatrix D = dense_massless(unit_gauge(L), staggered_theta(L, {}));

@@ -1,6 +1,7 @@
 // timeout: 600
-/// The reference Wilson operator against propagators and eigenvalues of other programs, and its identities.
-/// The sign of the clover term and the direction of its leaves are settled here, by lalibe and Chroma.
+/// The reference Wilson operator agrees with propagators and eigenvalues of other programs, and obeys its
+/// identities. The sign of the clover term and the direction of its leaves are settled here, by lalibe and
+/// Chroma.
 #include <gtest/gtest.h>
 
 #include <numbers>
@@ -31,7 +32,8 @@ WilsonParameters all_options() {
 }
 
 TEST(ReferenceWilson, hop_of_one_site_is_the_formula) {
-  // psi lives on one site y with one spin and colour: H psi at y - mu and y + mu is read off by hand
+  // The field psi lives on one site y with one spin and colour: H psi at y - mu and y + mu is read off by
+  // hand.
   const Gauge U = test::random_gauge(uneven, 1);
   WilsonParameters p;
   p.boundary = {1.0, 1.0, 1.0, std::complex<double>(0, 1)};
@@ -39,8 +41,8 @@ TEST(ReferenceWilson, hop_of_one_site_is_the_formula) {
   SpinorVector psi = zero_spinors(U.volume());
   psi[size_t(site_index(y, uneven))].s[1].c[2] = {1, 0};
   const SpinorVector out = wilson_hop(U, p, psi);
-  // x = y - t lies on the last slice: the forward link to y crosses the boundary with z = i.
-  // (1 - gamma_t) e_1 = e_1 - e_3
+  // The site x = y - t lies on the last slice: the forward link to y crosses the boundary with z = i, and (1
+  // - gamma_t) e_1 = e_1 - e_3.
   const Coord x{3, 1, 2, 3};
   const int64_t at = site_index(x, uneven);
   for (int c = 0; c < Nc; ++c) {
@@ -145,7 +147,7 @@ TEST(ReferenceWilson, free_propagator) {
   for (size_t t = 0; t < 5; ++t) EXPECT_LT(test::relative_error(C[t], expected[t]), 1e-12) << "t = " << t;
 }
 
-// Field A: lalibe and Chroma
+// The next tests compare with lalibe and Chroma on field A.
 
 TEST(ReferenceWilson, whole_propagator_of_lalibe) {
   TRELLIS_NEEDS_DATA();
@@ -177,7 +179,7 @@ void expect_chroma_correlator(const std::string& file, const WilsonParameters& p
   const auto C = propagator_norm(propagator(WilsonOperator(U, parameters), source, 1e-11));
   const auto expected = test::xml_numbers(test::data_file(file), "prop_corr");
   ASSERT_EQ(expected.size(), C.size());
-  // Chroma ran in single precision
+  // Chroma ran in single precision.
   for (size_t t = 0; t < C.size(); ++t)
     EXPECT_LT(test::relative_error(C[t], expected[t]), 1e-6) << "t = " << t;
 }
@@ -202,7 +204,7 @@ TEST(ReferenceWilson, anisotropic_clover_of_chroma) {
   expect_chroma_correlator("chroma/unprec_clover.out.xml", p);
 }
 
-// gold.json
+// The next tests compare with gold.json.
 
 void expect_pion(const std::string& id, const Gauge& U, const WilsonParameters& p) {
   const auto C = propagator_norm(propagator(WilsonOperator(U, p), point_source(U.extents, {0, 0, 0, 0})));

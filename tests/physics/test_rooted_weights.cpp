@@ -1,7 +1,7 @@
 // timeout: 600
-/// The weights of rooted flavours as their monomials compute them, on a 4^4 configuration: rational functions
-/// of the operator as matrices. Their determinants are powers of the published one, one flavour taken twice
-/// is two flavours, and heat bath and action belong together.
+/// The weights of rooted flavours are those that their monomials compute on a 4^4 configuration: rational
+/// functions of the operator as matrices. Their determinants are powers of the published one, one flavour
+/// taken twice is two flavours, and heat bath and action belong together.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr double mass = 0.5;
 
-/// x^-a, 0 < a < 1, on [mass^2, 6]: sin(pi a) / pi int du e^(u (1 - a)) / (x + e^u) by the trapezoid rule,
-/// whose error is 2 exp(-2 pi^2 / h); the tails are cut where they are below 1e-12.
+/// Returns x^-a, 0 < a < 1, on [mass^2, 6]: sin(pi a) / pi int du e^(u (1 - a)) / (x + e^u) by the trapezoid
+/// rule, whose error is 2 exp(-2 pi^2 / h); the tails are cut where they are below 1e-12.
 RationalFunction negative_power(double a) {
   const double h = 0.7, small = std::log(1e-12);
   const double first = std::log(mass * mass) + small / (1 - a), last = std::log(6.0) - small / a;
@@ -32,7 +32,7 @@ RationalFunction negative_power(double a) {
   }
   return r;
 }
-/// x^b = x x^-(1 - b), x / (x + t) = 1 - t / (x + t)
+/// Returns x^b = x x^-(1 - b), with x / (x + t) = 1 - t / (x + t).
 RationalFunction positive_power(double b) {
   RationalFunction r = negative_power(1 - b);
   for (size_t k = 0; k < r.shifts.size(); ++k) {
@@ -42,7 +42,7 @@ RationalFunction positive_power(double b) {
   return r;
 }
 
-/// r(A) as a matrix, by the solves that monomials make.
+/// Returns r(A) as a matrix, by the solves that monomials make.
 test::DenseMatrix matrix_of(StaggeredFermion& fermion, const RationalFunction& r, Monomial& monomial) {
   const LinearOperatorPtr A = fermion.op();
   const int batch = 12;
@@ -91,12 +91,12 @@ TEST(RootedWeights, on_F4) {
   const test::DenseMatrix two = matrix_of(*fermion, negative_power(0.5), monomial);
   EXPECT_LT(test::relative_error(-4 * log_determinant(one), logdet), 1e-9);
   EXPECT_LT(test::relative_error(-2 * log_determinant(two), logdet), 1e-9);
-  // one flavour twice is two flavours
+  // One flavour taken twice is two flavours.
   EXPECT_LT((one * one - two).norm() / two.norm(), 1e-10);
-  // the heat bath phi = A^(n_f/8) eta makes phi^dagger A^(-n_f/4) phi = |eta|^2
+  // The heat bath phi = A^(n_f/8) eta makes phi^dagger A^(-n_f/4) phi = |eta|^2.
   const test::DenseMatrix draw = matrix_of(*fermion, positive_power(0.125), monomial);
   EXPECT_LT((draw.adjoint() * one * draw - test::DenseMatrix::Identity(one.rows(), one.cols())).norm(), 1e-8);
-  // four flavours need no approximation: r(x) = 1 / x
+  // Four flavours need no approximation: r(x) = 1 / x.
   const test::DenseMatrix four = matrix_of(*fermion, {0, {1.0}, {0.0}}, monomial);
   EXPECT_LT((two * two - four).norm() / four.norm(), 1e-10);
   EXPECT_LT(test::relative_error(-log_determinant(four), logdet), 1e-11);

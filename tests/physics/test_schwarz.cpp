@@ -1,5 +1,5 @@
-/// The Schwarz method: cycles against the slow reference, and the bits that lanes and batches must not
-/// change.
+/// Cycles of the Schwarz method agree with the slow reference, and lanes and batches do not change their
+/// bits.
 #include "trellis/multigrid/schwarz.hpp"
 
 #include <gtest/gtest.h>

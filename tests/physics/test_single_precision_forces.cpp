@@ -17,7 +17,7 @@ namespace {
 
 constexpr Precision single = Precision::single_precision;
 
-/// Well mixed: staples differ from link to link.
+/// Returns well mixed links: staples differ from link to link.
 GaugeField random_links(const Coord& extents, int lanes = 0) {
   return test::to_product(make_lattice(extents), test::random_gauge(extents, 23), lanes);
 }
@@ -66,7 +66,7 @@ TEST(SinglePrecision, links_and_forces_are_rounded_and_widened) {
     }
 }
 
-/// Weights of smearing as runs have them, and some that take lanes beyond the series of the exponential.
+/// Some weights of smearing are as runs have them, and some take lanes beyond the series of the exponential.
 TEST(SinglePrecision, stout_links_and_their_chain_rule) {
   const Coord extents{4, 4, 2, 8};
   const GaugeField U = random_links(extents);

@@ -28,7 +28,7 @@ double largest_difference(const GaugeField& found, const reference::Gauge& expec
   return worst;
 }
 
-/// Close to 1: projections are then unique and well conditioned.
+/// Returns links close to 1: projections are then unique and well conditioned.
 reference::Gauge smooth_gauge(const Coord& extents, uint64_t seed) {
   return test::random_gauge(extents, seed, 0.4);
 }
@@ -99,7 +99,7 @@ TEST(Smearing, smooths_and_keeps_what_it_should) {
   rows.projection = Su3Projection::gram_schmidt;
   EXPECT_GT(plaquette(ape_smear(field, rows)), plaquette(field));
   EXPECT_LT(unitarity_violation(ape_smear(field, rows)), test::rounding(20));
-  // nothing to do: the same links, bit for bit
+  // There is nothing to do: the links are the same, bit for bit.
   EXPECT_EQ(largest_difference(stout_smear(field, 0.1, 0), U), 0.0);
   EXPECT_EQ(largest_difference(stout_smear(field, 0.0, 2), U), 0.0);
   // Spatial smearing leaves temporal links alone.

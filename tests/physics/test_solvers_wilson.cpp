@@ -112,7 +112,7 @@ TEST_F(WilsonSolvers, residual_by_the_reference_operator) {
   EXPECT_LE(test::relative_error(reference::WilsonOperator(U, p).apply(psi), eta), 1e-11);
 }
 
-/// Normal operator of the Schur complement: what HMC solves.
+/// The normal operator of the Schur complement is what HMC solves.
 TEST_F(WilsonSolvers, normal_operator_of_the_schur_complement) {
   const auto schur = std::make_shared<WilsonSchur>(matrix(), SchurForm::asymmetric);
   const NormalOperator N(schur);

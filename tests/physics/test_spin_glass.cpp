@@ -1,5 +1,5 @@
-/// Heisenberg spins with couplings on bonds: fixed numbers of independent code, symmetries that hold bit for
-/// bit, and exact averages of chains, rings and high temperatures.
+/// Heisenberg spins with couplings on bonds have the numbers of independent code, symmetries that hold bit
+/// for bit, and exact averages of chains, rings and high temperatures.
 #include <gtest/gtest.h>
 
 #include "tests/support/spin_glasses.hpp"
@@ -22,7 +22,7 @@ struct Gold {
   reference::Spin magnetisation_after_1, magnetisation_after_10, spin_0_after_10;
 };
 
-/// L = 4, from a slow code of its own in another language.
+/// The numbers for L = 4 come from a slow code of its own in another language.
 const Gold gold[] = {{HashedCouplings::ferromagnet,
                       4.558181600708139,
                       {-5.403787394298394, 1.655966770742453, -3.032434588846468},
@@ -86,7 +86,7 @@ TEST(SpinGlass, kernels_have_the_fixed_numbers) {
 
 const Coord shapes[] = {{4, 4, 4, 2}, {2, 2, 2, 4}, {8, 4, 2, 2}, {16, 1, 1, 2}, {1, 8, 4, 1}, {6, 2, 4, 6}};
 
-/// Returns the same as [site][3].
+/// Returns the spins as [site][3].
 std::vector<double> flat(const std::vector<reference::Spin>& spins) {
   std::vector<double> numbers;
   for (const reference::Spin& S : spins) numbers.insert(numbers.end(), S.begin(), S.end());
@@ -195,7 +195,7 @@ TEST(SpinGlass, order_of_a_pass_respects_what_half_sweeps_need) {
         EXPECT_EQ(at(plane), h);
         EXPECT_GE(at(plane - 1), h);
         EXPECT_GE(at(plane + 1), h);
-        EXPECT_LE(at(plane - 1), h + 1);  // the half sweep after next would have changed what this one reads
+        EXPECT_LE(at(plane - 1), h + 1);  // the half sweep after next changes what this one reads
         EXPECT_LE(at(plane + 1), h + 1);
         ++done[size_t(plane)];
       });
@@ -241,7 +241,7 @@ TEST(SpinGlass, several_sweeps_a_pass_have_the_bits_of_single_ones) {
       }
 }
 
-/// S -> e S, J -> e e' J for signs e of the sites.
+/// Changes S -> e S and J -> e e' J for signs e of the sites.
 reference::SpinGlass gauge_transformed(reference::SpinGlass glass) {
   const auto sign = [](int64_t site) { return test::hashed(uint64_t(site) + 99) < 0.5 ? -1.0 : 1.0; };
   for (int64_t site = 0; site < product(glass.extents); ++site)
@@ -305,8 +305,8 @@ TEST(SpinGlass, over_relaxation_keeps_the_energy_and_turns_back) {
   EXPECT_LT(test::largest_difference(flat(stepped(moved.spins, -1)), flat(start.spins)), 1e-9);
 }
 
-/// It is the mean of S . S' over the bonds in x from x = bond, over all samples and sweeps, with its error
-/// from the scatter of samples.
+/// This struct holds the mean of S . S' over the bonds in x from x = bond, over all samples and sweeps, with
+/// its error from the scatter of samples.
 struct Estimate {
   double mean, error;
 };
@@ -341,7 +341,8 @@ SpinGlass ring(const std::vector<double>& couplings) {
 }
 
 TEST(SpinGlass, bonds_and_rings_have_their_exact_averages) {
-  // One bond, of two between the same sites the other is 0: coth K - 1 / K. Rings: sum_l (2 l + 1) i_l(K)^n.
+  // With one bond (of two between the same sites the other is 0) the mean is coth K - 1 / K. For rings it
+  // follows from sum_l (2 l + 1) i_l(K)^n.
   const struct {
     std::vector<double> couplings;
     double beta;
@@ -455,7 +456,7 @@ TEST(SpinGlass, bad_input_is_refused) {
   EXPECT_THROW(SpinGlass(make_lattice({4, 4, 4, 1}), {.slots = 0}), BadArgument);
   EXPECT_THROW(coupling_kind_from_name("ising"), BadArgument);
   SpinGlass glass(make_lattice({4, 4, 4, 1}), {.slots = 2});
-  EXPECT_THROW(glass.over_relax(1), BadArgument);  // no couplings yet
+  EXPECT_THROW(glass.over_relax(1), BadArgument);  // there are no couplings yet
   glass.draw_all_couplings(CouplingKind::ferromagnet, 1, 1);
   EXPECT_THROW(glass.heat_bath({1.0}, 1, 1, 0), BadArgument);
   EXPECT_THROW(glass.heat_bath({1.0, -1.0}, 1, 1, 0), BadArgument);

@@ -108,7 +108,7 @@ TEST(Staggered, determinants_and_their_derivatives_on_F4) {
     EXPECT_LT(relative_error(2 * trace / double(lattice->volume()), gold.at("trMinv_over_V").get<double>()),
               1e-11)
         << prefix;
-    // d log det A = sum_j v_j^dagger dA v_j / lambda_j
+    // The derivative is d log det A = sum_j v_j^dagger dA v_j / lambda_j.
     LinkDerivative G(U);
     const StaggeredLinkDerivative derivative(matrix);
     for (Eigen::Index j = 0; j < eigen.eigenvalues().size(); ++j) {
@@ -120,7 +120,7 @@ TEST(Staggered, determinants_and_their_derivatives_on_F4) {
   }
 }
 
-/// Uniform flux on unit links: D^2 in the plane (x, y) has Hofstadter's spectrum.
+/// With uniform flux on unit links D^2 in the plane (x, y) has Hofstadter's spectrum.
 TEST(Staggered, hofstadter_spectrum_on_unit_links) {
   const Coord L{6, 6, 2, 2};
   const auto lattice = make_lattice(L);
@@ -150,13 +150,13 @@ TEST(Staggered, hofstadter_spectrum_on_unit_links) {
     }
   const Eigen::VectorXd plane =
       Eigen::SelfAdjointEigenSolver<test::DenseMatrix>(-D * D, Eigen::EigenvaluesOnly).eigenvalues();
-  // (z, t) of extents 2 without phases: forward and backward hops cancel, each level occurs for 3 colours and
-  // 4 sites; half of all sites are even
+  // The plane (z, t) has extents 2 without phases: forward and backward hops cancel, and each level occurs
+  // for 3 colours and 4 sites; half of all sites are even.
   Eigen::VectorXd expected(seen.size());
   for (Eigen::Index i = 0; i < expected.size(); ++i) expected[i] = 1.0 + plane[i / 6];
   std::sort(expected.begin(), expected.end());
   EXPECT_LT((seen - expected).cwiseAbs().maxCoeff(), rounding(500));
-  // half a quantum a plaquette cancels the staggered phases of the plane: D = i (sin p_x + sin p_y)
+  // Half a quantum a plaquette cancels the staggered phases of the plane: D = i (sin p_x + sin p_y).
   phases.flux[0] = n / 2;
   const auto half = std::make_shared<StaggeredMatrix>(matrix->hopping().links(), phases, 1.0);
   seen = Eigen::SelfAdjointEigenSolver<test::DenseMatrix>(dense_even(StaggeredSchur(half)),

@@ -1,5 +1,5 @@
-/// Many masses of staggered quarks by one multi-shift solve: against MILC's inverse, against solves of each
-/// mass, with true residuals; what a source of one parity costs.
+/// One multi-shift solve gives many masses of staggered quarks: it agrees with MILC's inverse and with solves
+/// of each mass, and residuals are true ones. The tests also count what a source of one parity costs.
 #include <gtest/gtest.h>
 
 #include "tests/support/external_data.hpp"
@@ -38,7 +38,7 @@ TEST(StaggeredMasses, asqtad_equals_milc) {
   const auto links = std::make_shared<StaggeredLinks>(fat_links(U, asqtad_coefficients(u0)), long_links(U),
                                                       asqtad_long_coefficient(u0), false);
   const StaggeredMatrix matrix(links, {}, 1.0);
-  // MILC's phases are ours times (-1)^(t (x + y + z)) at both ends, and its matrix is 2 m + 2 D
+  // MILC's phases are ours times (-1)^(t (x + y + z)) at both ends, and its matrix is 2 m + 2 D.
   const auto vector_of = [&](const char* name) {
     std::vector<double> values(size_t(lattice->volume()) * 6);
     read_site_field(test::data_file(name), *lattice, values.data(), 6);
@@ -102,7 +102,7 @@ TEST(StaggeredMasses, zero_sources_and_spent_iterations_are_said) {
   report = solve_masses(matrix, {0.1, 0.2}, x, b, short_spec);
   EXPECT_FALSE(report.converged);
   EXPECT_EQ(report.reason, StopReason::max_iterations);
-  EXPECT_EQ(report.iterations, 6);  // three for each parity
+  EXPECT_EQ(report.iterations, 6);  // each parity has three
   EXPECT_THROW(solve_masses(matrix, {0.1, 0.0}, x, b, to_tolerance(1e-10)), BadArgument);
   EXPECT_THROW(solve_masses(matrix, {}, x, b, to_tolerance(1e-10)), BadArgument);
 }

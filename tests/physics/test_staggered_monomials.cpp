@@ -98,9 +98,9 @@ double distance(const AlgebraField& a, const AlgebraField& b) {
   return std::sqrt(std::max(dot(a, a) - 2 * dot(a, b) + dot(b, b), 0.0) / dot(b, b));
 }
 
-/// Solves in float, the other arithmetic of forces in float, and both: forces and dH differ from those in
-/// double by float's rounding, and the way back by the rounding of double, since the force is a function of
-/// the links that float sees.
+/// Solves are in float, or the other arithmetic of forces, or both: forces and dH differ from those in double
+/// by float's rounding, and the way back by the rounding of double, since the force is a function of the
+/// links that float sees.
 TEST(StaggeredMonomials, molecular_dynamics_in_single_precision) {
   GaugeField U(make_lattice({4, 4, 4, 4}));
   set_weak(U, 0.4, 4);

@@ -38,7 +38,7 @@ std::complex<double> sum(const std::vector<std::complex<double>>& values) {
   return s;
 }
 
-/// Returns log det M on the links U with theta + s w, by LU of the reference operator; real part.
+/// Returns the real part of log det M on the links U with theta + s w, by LU of the reference operator.
 template <class Weight>
 double logdet(const reference::Gauge& U, std::vector<double> theta, const Weight& w, double s) {
   for (int64_t x = 0; x < U.volume(); ++x)
@@ -63,7 +63,7 @@ TEST(StaggeredTraces, are_derivatives_of_the_determinant) {
       staggered_traces(matrix, unit_vectors(*matrix), {true, {0, 2}}, exact_solver);
   ASSERT_TRUE(traces.report.converged);
   const auto theta = reference::staggered_theta(L, test::to_reference(phases));
-  // imaginary mu/T = phi: theta_t += phi / Lt; d/d(mu/T) = -i d/dphi
+  // With imaginary mu/T = phi, theta_t += phi / Lt and d/d(mu/T) = -i d/dphi.
   const auto potential = [&](const Coord&, int mu) { return mu == 3 ? 1.0 / L[3] : 0.0; };
   const auto f = [&](double s) { return logdet(U, theta, potential, s); };
   const double h = 0.05;
@@ -96,7 +96,7 @@ TEST(StaggeredTraces, condensate_and_pion_on_F4) {
   const GoldstonePion pion = goldstone_pion(matrix, {0, 0, 0, 0}, exact_solver);
   for (size_t t = 0; t < 4; ++t)
     EXPECT_LT(test::relative_error(pion.correlator[t], gold.at("pion")[t].get<double>()), 1e-11) << t;
-  // noise: the mean within 5 standard errors, and errors that are not large
+  // With noise the mean lies within 5 standard errors, and errors are not large.
   for (const NoiseKind kind : {NoiseKind::z2, NoiseKind::z4}) {
     Noise noise;
     noise.kind = kind;

@@ -23,7 +23,7 @@ Link random_link(test::Random& random) {
   return A;
 }
 
-/// S = sum Re tr(A_mu(x) V_mu(x)) of the fat links V.
+/// Returns S = sum Re tr(A_mu(x) V_mu(x)) of the fat links V.
 double linear_function(const LinkDerivative& A, const GaugeField& V) {
   const Coord& extents = V.lattice().extents();
   double sum = 0;

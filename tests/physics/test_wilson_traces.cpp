@@ -63,7 +63,7 @@ std::complex<double> sum(const WilsonTraces::Values& values) {
   return s;
 }
 
-/// The reference operator with the phase exp(i phi) more at the boundary in t: mu/T = i phi.
+/// Returns the reference operator with the phase exp(i phi) more at the boundary in t: mu/T = i phi.
 test::DenseMatrix dense(const reference::Gauge& U, const Case& c, double phi) {
   const WilsonParams p = parameters(c);
   reference::WilsonParameters q;
@@ -80,8 +80,8 @@ test::DenseMatrix dense(const reference::Gauge& U, const Case& c, double phi) {
   });
 }
 
-/// M(phi) = A + exp(i phi) F + exp(-i phi) B, so that differences give its derivatives exactly. Where on the
-/// temporal links the potential sits does not change the derivatives of log det M.
+/// The form M(phi) = A + exp(i phi) F + exp(-i phi) B lets differences give its derivatives exactly. The
+/// derivatives of log det M do not depend on where on the temporal links the potential sits.
 TEST(WilsonTraces, equal_dense_traces) {
   const auto lattice = make_lattice(extents);
   const auto links = test::random_gauge(extents, 91, 0.6);

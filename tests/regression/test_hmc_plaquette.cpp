@@ -1,5 +1,5 @@
 // timeout: 600
-/// Hybrid Monte Carlo and heat bath sample the same distribution: plaquette and rectangle on 4^4.
+/// Hybrid Monte Carlo and heat bath sample the same distribution: plaquette and rectangle agree on 4^4.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // timeout: 7200
-/// Long run, skipped unless TRELLIS_LONG_RUNS is set: the plaquette of the Wilson action at beta 6.0 on 16^4
-/// against .593678(24) (hep-lat/9602007), with an error of our own below 5e-5. doc/operators/gauge.md records
-/// a run.
+/// This long run is skipped unless TRELLIS_LONG_RUNS is set. It compares the plaquette of the Wilson action
+/// at beta 6.0 on 16^4 with .593678(24) (hep-lat/9602007), with an error of our own below 5e-5.
+/// doc/operators/gauge.md records a run.
 #include <gtest/gtest.h>
 
 #include <chrono>

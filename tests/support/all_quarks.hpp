@@ -1,5 +1,5 @@
 #pragma once
-/// One operator of every kind of quark, for tests of what holds for all of them.
+/// This file makes one operator of every kind of quark, for tests of what holds for all of them.
 #include "tests/support/five_fields.hpp"
 #include "trellis/gauge/hisq.hpp"
 #include "trellis/operator/domain_wall.hpp"

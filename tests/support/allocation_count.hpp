@@ -1,7 +1,7 @@
 #pragma once
-/// Counts how often a program asks for memory: the forms of new, and the allocation of fields' memory. Memory
-/// of C libraries, as MPI's, is not counted. The file replaces functions of the whole program, so its one
-/// source includes it.
+/// This file counts how often a program asks for memory, by the forms of new and by the allocation of fields'
+/// memory. Memory of C libraries, as MPI's, is not counted. The file replaces functions of the whole program,
+/// so its one source includes it.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -15,14 +15,14 @@ inline int allocations() { return counted_allocations; }
 
 }  // namespace trellis::test
 
-/// device/cpu/memory.cpp takes fields from it.
+/// The source device/cpu/memory.cpp takes fields from this function.
 extern "C" void* aligned_alloc(size_t alignment, size_t bytes) {
   ++trellis::test::counted_allocations;
   void* data = nullptr;
   return posix_memalign(&data, alignment, bytes) == 0 ? data : nullptr;
 }
 
-// Not inline, as the compiler would take them for a new and a free that do not match.
+// These are not inline, as the compiler would take them for a new and a free that do not match.
 [[gnu::noinline]] void* operator new(size_t bytes) {
   ++trellis::test::counted_allocations;
   if (void* data = std::malloc(bytes)) return data;

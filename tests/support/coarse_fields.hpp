@@ -49,7 +49,8 @@ inline double largest_difference(const std::vector<double>& reals, const referen
   return worst;
 }
 
-/// Changes the sign of the lower half of the numbers of a site: gamma5 of spinors and of coarse fields.
+/// Changes the sign of the lower half of the numbers of a site: this is gamma5 of spinors and of coarse
+/// fields.
 inline SiteField gamma5(const SiteField& in) {
   SiteField out = SiteField::like(in);
   std::vector<double> reals(size_t(in.reals()));

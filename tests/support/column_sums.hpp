@@ -1,10 +1,10 @@
 #pragma once
-/// Sums that operators form beside their results, for tests.
+/// Tests take the sums that operators form beside their results from here.
 #include "trellis/field/linear_operator.hpp"
 
 namespace trellis::test {
 
-/// out = A in or A^dagger in; |out|^2 as A sums it.
+/// Sets out = A in or A^dagger in, and returns |out|^2 as A sums it.
 inline Coefficients apply_with_norm2(const LinearOperator& A, SpinorField& out, const SpinorField& in,
                                      bool is_dagger = false) {
   ColumnSums sums{.wants_norm2 = true};
@@ -12,7 +12,7 @@ inline Coefficients apply_with_norm2(const LinearOperator& A, SpinorField& out, 
   return sums.norm2;
 }
 
-/// out = A in; Re <in, out> as A sums it.
+/// Sets out = A in, and returns Re <in, out> as A sums it.
 inline Coefficients apply_with_real_dot(const LinearOperator& A, SpinorField& out, const SpinorField& in) {
   ColumnSums sums{.wants_real_dot = true};
   A.apply(out, in, sums);

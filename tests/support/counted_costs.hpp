@@ -1,5 +1,5 @@
 #pragma once
-/// Holds what operators and solvers say that they cost against what is sent, summed and launched.
+/// This file compares what operators and solvers say that they cost with what is sent, summed and launched.
 #include <gtest/gtest.h>
 
 #include "trellis/base/error.hpp"
@@ -15,7 +15,7 @@ struct Counted {
   std::vector<int64_t> bytes_to;  ///< by rank
 };
 
-/// What f() sends, sums and launches.
+/// Returns what f() sends, sums and launches.
 template <class F>
 Counted count(const F& f) {
   traffic().bytes_to.resize(size_t(world()->size()), 0);
@@ -40,7 +40,7 @@ inline void expect_cost(const Counted& found, const Cost& cost, const Geometry& 
   EXPECT_EQ(found.bytes_to, bytes_to) << where;
 }
 
-/// apply and apply_dagger, without sums and with each of them.
+/// Checks apply and apply_dagger, without sums and with each of them.
 inline void check_operator(const LinearOperator& A, const std::string& where) {
   const Geometry& g = A.domain_lattice()->geometry();
   for (const int columns : {1, 3}) {
@@ -59,8 +59,8 @@ inline void check_operator(const LinearOperator& A, const std::string& where) {
   }
 }
 
-/// A solve costs what it sends, sums and launches. What stays for the next one, as copies of the operator in
-/// other storages, is made before.
+/// Checks that a solve costs what it sends, sums and launches. What stays for the next one, as copies of the
+/// operator in other storages, is made before.
 inline void check_solve(const LinearOperator& A, const SpinorField& b, const SolverSpec& spec) {
   const OperatorCopies copies(A);
   SpinorField x = SpinorField::like(b), first = x;

@@ -1,6 +1,7 @@
 #pragma once
-/// Files made by other programs, below the folder that TRELLIS_TEST_DATA names. A test that needs them begins
-/// with TRELLIS_NEEDS_DATA(): unset, the test is skipped; set, a missing file is a failure.
+/// Other programs made these files, below the folder that TRELLIS_TEST_DATA names. A test that needs them
+/// begins with TRELLIS_NEEDS_DATA(): where the variable is unset, the test is skipped; where it is set, a
+/// missing file is a failure.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,7 +18,7 @@
 namespace trellis::test {
 
 bool has_data();
-/// Path of a file in the folder; throws FileError when it is missing.
+/// Returns the path of a file in the folder; throws FileError when it is missing.
 std::string data_file(const std::string& name);
 
 /// Returns the values of one entry of gold.json.
@@ -27,11 +28,11 @@ const nlohmann::json& gold_parameters(const std::string& id);
 std::complex<double> gold_complex(const nlohmann::json& value);
 std::vector<std::complex<double>> gold_complex_list(const nlohmann::json& value);
 
-/// The numbers between <name> and </name>, the first time it occurs.
+/// Returns the numbers between <name> and </name>, the first time it occurs.
 std::vector<double> xml_numbers(const std::string& path, const std::string& name);
 
-/// A reader of 64-bit ILDG/SciDAC binary records that shares nothing with io/: every record of the LIME file
-/// is walked, the record "ildg-binary-data" is decoded, and its size must be that of the extents.
+/// Reads 64-bit ILDG/SciDAC binary records and shares nothing with io/: every record of the LIME file is
+/// walked, the record "ildg-binary-data" is decoded, and its size must be that of the extents.
 reference::Gauge read_lime_gauge(const std::string& path, const Coord& extents);
 /// Reads Bridge++ text, which has one number a line: site (x fastest), direction, row, column, re and im.
 reference::Gauge read_text_gauge(const std::string& path, const Coord& extents);

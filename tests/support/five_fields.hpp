@@ -17,7 +17,7 @@ inline void to_product(SpinorField& out, const reference::FiveVector& psi, int r
   for (int s = 0; s < out.slices(); ++s) to_product(out, psi[size_t(s)], rhs * out.slices() + s);
 }
 
-/// @pre one rank
+/// Returns a field as a vector of the reference. @pre one rank
 inline reference::FiveVector to_five(const SpinorField& in, int rhs = 0) {
   reference::FiveVector psi;
   for (int s = 0; s < in.slices(); ++s) psi.push_back(to_reference(in, rhs * in.slices() + s));

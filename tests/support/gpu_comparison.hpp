@@ -1,5 +1,5 @@
 #pragma once
-/// Comparisons of a GPU with the CPU, which the parts of test_cuda share.
+/// The parts of test_cuda share these comparisons of a GPU with the CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ using Numbers = std::vector<double>;
 
 inline bool is_gpu_simulated() { return cuda::gpus().at(0).capability == "0.0"; }
 
-/// `gpu` like `cpu`, to `unit` of the largest number, on all ranks; on a simulated GPU the bits are the same.
-/// Prints whether the bits agree on all ranks.
+/// Expects `gpu` like `cpu`, to `unit` of the largest number, on all ranks; on a simulated GPU the bits are
+/// the same. Prints whether the bits agree on all ranks.
 inline void expect_alike(const Numbers& gpu, const Numbers& cpu, const std::string& what,
                          double unit = 4e-14) {
   ASSERT_EQ(gpu.size(), cpu.size()) << what;
@@ -42,7 +42,7 @@ inline void expect_alike(const Numbers& gpu, const Numbers& cpu, const std::stri
               << std::endl;
 }
 
-/// All right-hand sides of this rank's part of a field, on any backend.
+/// Returns all right-hand sides of this rank's part of a field, on any backend.
 inline Numbers numbers_of(const SiteField& field) {
   const size_t each = size_t(field.geometry().local_volume()) * size_t(field.reals());
   Numbers all(each * size_t(field.slots()), 0.0);
@@ -52,7 +52,7 @@ inline Numbers numbers_of(const SiteField& field) {
 
 inline void append(Numbers& all, const Numbers& more) { all.insert(all.end(), more.begin(), more.end()); }
 
-/// Skips its tests where there is no GPU.
+/// This class skips its tests where there is no GPU.
 class OnGpu : public ::testing::Test {
  protected:
   void SetUp() override {

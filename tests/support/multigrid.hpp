@@ -76,7 +76,7 @@ inline std::shared_ptr<const reference::WilsonLevel> random_level(const Coord& L
       reference::WilsonOperator(random_gauge(L, seed, 1.0), p), even_twisted_mass);
 }
 
-/// v -> D v; D has to outlive it.
+/// Returns v -> D v; D has to outlive it.
 inline reference::LevelMap map_of(const reference::LevelOperator& D) {
   return [&](const reference::LevelVector& v) { return D.apply(v); };
 }
@@ -98,7 +98,7 @@ inline std::vector<reference::LevelVector> hash_level_vectors(size_t size, int c
   return vectors;
 }
 
-/// V^dagger M V = H and V^dagger V = 1 on a Krylov space of M.
+/// This struct holds a Krylov space of M: V^dagger M V = H and V^dagger V = 1.
 struct Krylov {
   DenseMatrix V, H;
 };

@@ -12,7 +12,8 @@ inline const MultigridSystem& F4() {
   return system;
 }
 
-/// D^-1 through the dense even-odd form, and the eigenvectors of Q = gamma5 D that it gives.
+/// This struct holds D^-1 through the dense even-odd form, and the eigenvectors of Q = gamma5 D that it
+/// gives.
 struct ExactInverse {
   reference::LevelSchur schur{F4().D};
   std::vector<Eigen::Index> even;
@@ -80,7 +81,7 @@ inline std::vector<reference::LevelVector> lowest(int count) {
   return {low_modes().vectors.begin(), low_modes().vectors.begin() + count};
 }
 
-/// It is the coarse space of some test vectors.
+/// This struct is the coarse space of some test vectors.
 struct Coarsening {
   reference::Prolongator P;
   reference::CoarseOperator D_c;
@@ -88,7 +89,7 @@ struct Coarsening {
   explicit Coarsening(const std::vector<reference::LevelVector>& vectors)
       : P(reference::Blocks(F4().D->extents(), F4().block), 12, vectors), D_c(*F4().D, P) {}
 
-  /// C v, C = 1 - P D_c^-1 P^dagger D, and its adjoint gamma5 (1 - D P D_c^-1 P^dagger) gamma5 v
+  /// Returns C v with C = 1 - P D_c^-1 P^dagger D; its adjoint is gamma5 (1 - D P D_c^-1 P^dagger) gamma5 v.
   reference::LevelVector correct(const reference::LevelVector& v) const {
     return reference::difference(v, P.prolong(solve(P.restrict(F4().D->apply(v)))));
   }

@@ -1,6 +1,6 @@
 #pragma once
-/// The systems of mg_gold.json: F4 and F8 with kappa = .1350 and csw = 1.769, their test vectors, and what
-/// the file says of coarse operators.
+/// This file has the systems of mg_gold.json: F4 and F8 with kappa = .1350 and csw = 1.769, their test
+/// vectors, and what the file says of coarse operators.
 #include <algorithm>
 
 #include "tests/support/multigrid.hpp"
@@ -8,7 +8,8 @@
 
 namespace trellis::test {
 
-/// Dense quantities, and those that pass through MR: block solves by MR are not linear, and rounding grows.
+/// Dense quantities have the first tolerance, and those that pass through MR the second: block solves by MR
+/// are not linear, and rounding grows.
 constexpr double dense_tolerance = 1e-10, mr_tolerance = 1e-8;
 
 struct MultigridSystem {
@@ -58,7 +59,7 @@ inline std::vector<double> residuals_of_cycles(const MultigridSystem& s, const r
   return residuals;
 }
 
-/// An entry "coarse": what does not depend on a basis of the coarse space.
+/// Compares with an entry "coarse", which holds what does not depend on a basis of the coarse space.
 inline void expect_coarse(const std::string& id, const reference::Prolongator& P,
                           const reference::CoarseOperator& D_c, double tolerance) {
   const nlohmann::json& expected = multigrid_gold(id);

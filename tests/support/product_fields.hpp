@@ -35,7 +35,7 @@ inline void to_product(SpinorField& out, const reference::SpinorVector& psi, int
   out.from_canonical(canonical.data(), rhs);
 }
 
-/// The local part in canonical order; sites that the field lacks are zero.
+/// Returns the local part in canonical order; sites that the field lacks are zero.
 inline std::vector<double> canonical_part(const SpinorField& in, int rhs = 0) {
   std::vector<double> canonical(size_t(in.geometry().local_volume()) * size_t(in.reals()), 0.0);
   in.to_canonical(canonical.data(), rhs);

@@ -9,13 +9,13 @@
 
 namespace trellis::test {
 
-/// The hash of gold.md: h(n) in 32 bits and u(n) = h(n) / 2^32.
+/// Returns the hash of gold.md: h(n) in 32 bits and u(n) = h(n) / 2^32.
 uint32_t hash(uint64_t n);
 inline double hash_uniform(uint64_t n) { return hash(n) / 4294967296.0; }
-/// X_mu(x) = sum_a (u(8 (4 site + mu) + a) - 1/2) T_a, T_a = (i/2) lambda_a; [4 site + mu].
+/// Returns X_mu(x) = sum_a (u(8 (4 site + mu) + a) - 1/2) T_a with T_a = (i/2) lambda_a, as [4 site + mu].
 std::vector<ColorMatrix<double>> hash_direction(const Coord& extents);
 
-/// A small counter-based generator: equal seeds give equal sequences on every machine.
+/// This small generator is counter-based: equal seeds give equal sequences on every machine.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_{seed * 0x9e3779b97f4a7c15u + 1} {}
@@ -32,7 +32,8 @@ class Random {
   uint64_t state_;
 };
 
-/// exp(size X) with X a random traceless anti-hermitian matrix of order 1; size 2 and above is well mixed.
+/// Returns exp(size X) with X a random traceless anti-hermitian matrix of order 1; size 2 and above is well
+/// mixed.
 ColorMatrix<double> random_su3(Random& random, double size = 3.0);
 ColorMatrix<double> random_matrix(Random& random);
 reference::Gauge random_gauge(const Coord& extents, uint64_t seed, double size = 3.0);

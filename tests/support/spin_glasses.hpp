@@ -70,7 +70,7 @@ inline std::vector<double> spins_of(const SpinGlass& glass, int slot = 0) {
   return spins;
 }
 
-/// The layouts of the host that kernels are built for.
+/// Returns the layouts of the host that kernels are built for.
 inline std::vector<SpinGlassSpec> all_layouts(Precision precision, int slots = 1) {
   std::vector<SpinGlassSpec> specs;
   for (const int lanes : {1, 4, 8, 16}) specs.push_back({precision, Backend::cpu, lanes, slots});

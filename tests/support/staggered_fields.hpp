@@ -1,6 +1,7 @@
 #pragma once
-/// Between reference colour vectors (whole lattice) and the product's fields (this rank's part), and the
-/// product's phases as the reference has them. Header only: the programs that use it link the product.
+/// Reference colour vectors (whole lattice) become the product's fields (this rank's part) and back, and the
+/// product's phases become those of the reference. This is a header only: the programs that use it link the
+/// product.
 #include "reference/staggered.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-/// Trajectories with quarks, whole, as tests compare them between backends.
+/// Tests compare these whole trajectories with quarks between backends.
 #include <functional>
 #include <vector>
 
@@ -18,7 +18,7 @@ namespace trellis::test {
 /// Each function makes its monomials anew, with smeared links of their own.
 using Quarks = std::function<std::vector<MonomialPtr>()>;
 
-/// A rational function of a few poles; no root of an operator is asked of it here.
+/// Returns a rational function of a few poles; no root of an operator is asked of it here.
 inline RationalParams few_poles(uint32_t id) {
   const RationalFunction r{0.3, {0.5, 1.1}, {0.05, 2.5}};
   return {{{0.4, {0.6}, {0.3}}, 1e-10}, {r, 1e-8}, {r, 1e-10}, 1, id};
@@ -45,7 +45,7 @@ inline std::vector<MonomialPtr> hisq_2_plus_1() {
   return quarks;
 }
 
-/// Two flavours with a clover term, split by a Hasenbusch shift; with or without a twisted mass.
+/// Returns two flavours with a clover term, split by a Hasenbusch shift; with or without a twisted mass.
 inline std::vector<MonomialPtr> two_clover_flavours(double twisted_mass) {
   WilsonParams params;
   params.mass = 0.3;
@@ -74,7 +74,8 @@ inline Hmc short_trajectories(const Quarks& quarks) {
   return Hmc({7, 0, 0.1}, {outer, inner});
 }
 
-/// What of a trajectory does not depend on clocks: plaquette, dH, kinetic energies, actions and forces.
+/// Returns what of a trajectory does not depend on clocks: plaquette, dH, kinetic energies, actions and
+/// forces.
 inline std::vector<double> numbers_of(const GaugeField& U, const TrajectoryRecord& record) {
   std::vector<double> all{measure_loops(U).plaquette, record.dH, record.kinetic_before, record.kinetic_after};
   for (const MonomialRecord& m : record.monomials)

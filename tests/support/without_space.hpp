@@ -1,5 +1,5 @@
 #pragma once
-/// Files that cannot grow: what a rank sees whose node has no memory to share.
+/// Here files cannot grow: a rank sees this whose node has no memory to share.
 #include <sys/resource.h>
 
 #include <csignal>

@@ -88,7 +88,7 @@ inline std::string common_name(const std::string& name) {
   return temporary_name(name, process);
 }
 
-/// Such a name; what is there under it is removed at the end.
+/// This class holds such a name; what is there under it is removed at the end.
 class TemporaryPath {
  public:
   explicit TemporaryPath(const std::string& name) : path_{temporary_name(name, int(::getpid()))} {}

@@ -1,7 +1,8 @@
 #pragma once
-/// Operators with a known inverse, for tests of solvers: A = Q1 D Q2, D diagonal, Q = 1 - 2 v v^dagger /
-/// |v|^2 with a random v (hermitian and unitary, couples all sites). A^-1 = Q2 D^-1 Q1, the condition number
-/// is that of D. They compute in double on canonical arrays and round only when they store. One rank.
+/// Tests of solvers take operators with a known inverse: A = Q1 D Q2, where D is diagonal and Q = 1 - 2 v
+/// v^dagger / |v|^2 with a random v (Q is hermitian and unitary, and couples all sites). A^-1 = Q2 D^-1 Q1,
+/// and the condition number is that of D. They compute in double on canonical arrays and round only when they
+/// store. There is one rank.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -100,7 +101,7 @@ class KnownOperator final : public LinearOperator {
   FieldSpec spec_;
 };
 
-/// D_i = eigenvalue(i / (n - 1)); one reflection (A is then normal) or two.
+/// Returns an operator with D_i = eigenvalue(i / (n - 1)) and one reflection (A is then normal) or two.
 inline std::shared_ptr<const KnownOperator> make_known(
     const LatticePtr& lattice, const std::function<std::complex<double>(double)>& eigenvalue,
     bool is_normal = true, FieldSpec spec = {}) {
@@ -116,23 +117,24 @@ inline std::shared_ptr<const KnownOperator> make_known(
   return std::make_shared<KnownOperator>(lattice, matrix, spec);
 }
 
-/// It is hermitian, with eigenvalues from 1 / condition to 1 in geometric progression.
+/// Returns a hermitian operator, with eigenvalues from 1 / condition to 1 in geometric progression.
 inline std::shared_ptr<const KnownOperator> make_positive(const LatticePtr& lattice, double condition,
                                                           FieldSpec spec = {}) {
   return make_known(
       lattice, [=](double t) { return std::pow(condition, -t); }, true, spec);
 }
-/// It is normal, with complex eigenvalues in the disc of this radius around 1.
+/// Returns a normal operator, with complex eigenvalues in the disc of this radius around 1.
 inline std::shared_ptr<const KnownOperator> make_disc(const LatticePtr& lattice, double radius,
                                                       FieldSpec spec = {}) {
   const auto eigenvalue = [=](double t) { return 1.0 + std::polar(radius * std::sqrt(t), 200.0 * t); };
   return make_known(lattice, eigenvalue, true, spec);
 }
-/// It is normal, with eigenvalues all around zero and moduli from 1 / condition to 1.
+/// Returns a normal operator, with eigenvalues all around zero and moduli from 1 / condition to 1.
 inline std::shared_ptr<const KnownOperator> make_around_zero(const LatticePtr& lattice, double condition) {
   return make_known(lattice, [=](double t) { return std::polar(std::pow(condition, -t), 200.0 * t); });
 }
-/// It is far from normal, with singular values from 1 / condition to 1 and eigenvalues anywhere.
+/// Returns an operator far from normal, with singular values from 1 / condition to 1 and eigenvalues
+/// anywhere.
 inline std::shared_ptr<const KnownOperator> make_general(const LatticePtr& lattice, double condition,
                                                          FieldSpec spec = {}) {
   const auto value = [=](double t) { return std::polar(std::pow(condition, -t), 100.0 * t); };

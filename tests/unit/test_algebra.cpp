@@ -31,7 +31,7 @@ TEST(Complex, products) {
   }
 }
 
-/// sum_k a_ik b_kj with std::complex; the flags say which factor is daggered.
+/// Returns sum_k a_ik b_kj with std::complex; the flags say which factor is daggered.
 ColorMatrix<double> plain_product(const ColorMatrix<double>& a, bool dagger_a, const ColorMatrix<double>& b,
                                   bool dagger_b) {
   auto entry = [](const ColorMatrix<double>& m, bool is_dagger, int i, int j) {
@@ -92,8 +92,8 @@ TEST(ColorMatrix, third_row_of_a_special_unitary_matrix) {
   }
 }
 
-/// (1 + sign gamma_mu) psi from its upper half: project, then add_reconstructed, for every direction and
-/// sign.
+/// Checks (1 + sign gamma_mu) psi from its upper half: it is projected, then add_reconstructed, for every
+/// direction and sign.
 template <int mu>
 void expect_projection(const Spinor<double>& psi, double sign) {
   using reference::operator+;

@@ -1,4 +1,4 @@
-/// The communicator of one process, and the errors that every communicator must report.
+/// These tests cover the communicator of one process, and the errors that every communicator must report.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -73,7 +73,7 @@ TEST(SingleCommunicator, messages_that_do_not_match_are_refused) {
   EXPECT_NO_THROW(comm.make_exchange({}, {}));
 }
 
-/// Of every launcher nothing, and what it had before at the end.
+/// This class takes away the variables of every launcher, and puts them back at the end.
 class WithoutLauncher {
  public:
   WithoutLauncher() : names_{"TRELLIS_SINGLETONS"} {

@@ -1,4 +1,4 @@
-/// Numbers from environment variables: none is cut, wrapped or passed over.
+/// Numbers from environment variables are not cut, wrapped or passed over.
 #include <gtest/gtest.h>
 
 #include <climits>

@@ -1,5 +1,6 @@
 // threads: 2
-/// Order-free sums: any order, grouping, buffer or thread count gives the same bits, and the right number.
+/// Order-free sums have the same bits in any order, grouping, buffer or thread count, and they are the right
+/// number.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,8 +37,8 @@ std::vector<double> random_terms(size_t n, int range, uint64_t seed) {
   return terms;
 }
 
-/// Error of the definition: each term is rounded to the unit of the lowest of three bins, or dropped where
-/// it is smaller, and the sum is rounded.
+/// Returns the error of the definition: each term is rounded to the unit of the lowest of three bins, or
+/// dropped where it is smaller, and the sum is rounded.
 double allowed_error(const std::vector<double>& terms, double result) {
   double largest = 0;
   for (const double x : terms) largest = std::max(largest, std::abs(x));
@@ -83,7 +84,7 @@ TEST(ExactSum, sorted_orders_do_not_matter) {
   EXPECT_EQ(bits(sum_of(terms).value()), expected);
 }
 
-/// Terms just below the bins that count: 0.75 would round to a unit of the lowest bin behind 2^80.
+/// Terms lie just below the bins that count: 0.75 would round to a unit of the lowest bin behind 2^80.
 TEST(ExactSum, small_terms_are_dropped_in_any_order) {
   EXPECT_EQ(sum_of({0.75, 0x1p80, -0x1p80}).value(), 0.0);
   EXPECT_EQ(sum_of({0x1p80, 0.75, -0x1p80}).value(), 0.0);
@@ -130,7 +131,7 @@ TEST(ExactSum, cancellation_leaves_the_small_term) {
   EXPECT_EQ(sum_of({small, 1.0, -1.0}).value(), small);
   EXPECT_EQ(sum_of({0.1, 0.2, -0.1, -0.2}).value(), 0.0);
   EXPECT_EQ(sum_of({1e280, 1.0, -1e280}).value(), sum_of({1e280, -1e280, 1.0}).value());
-  // sums of integers are exact
+  // Sums of integers are exact.
   ExactSum integers;
   for (int i = 1; i <= 100000; ++i) integers.add(i % 2 == 0 ? i : -i);
   EXPECT_EQ(integers.value(), 50000.0);
@@ -182,7 +183,7 @@ TEST(ExactSum, overflow_throws) {
   EXPECT_THROW(sum.value(), NumericError);
 }
 
-// The sum of a thread on a device
+// The next tests cover the sum of a thread on a device.
 
 void expect_the_same(const ExactSum& a, const ExactSum& b) {
   EXPECT_EQ(a.top, b.top);

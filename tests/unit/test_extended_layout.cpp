@@ -1,4 +1,4 @@
-/// The order of gauge fields with its halo: walks of any shape that stay within the halo end at the true
+/// In the order of gauge fields with its halo, walks of any shape that stay within the halo end at the true
 /// site, in every lane, for many extents, grids, lane counts and widths.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-/// convert() between all storages, lane counts and layouts: what is read and stored site by site, bit for
-/// bit.
+/// Between all storages, lane counts and layouts convert() gives what is read and stored site by site, bit
+/// for bit.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-/// 16-bit fixed point: rounding to nearest even, the same for every lane count; the largest component
-/// survives.
+/// In 16-bit fixed point numbers round to nearest even, the same for every lane count, and the largest
+/// component survives.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +58,8 @@ int32_t lane_of(const Lanes<int32_t, W, fits>& a, int i) {
   return a[i];
 }
 
-/// What pairs are for, against plain integers, with components that can be added without leaving 16 bits.
+/// Compares what pairs are for with plain integers, with components that can be added without leaving 16
+/// bits.
 template <int W>
 void expect_exact_pairs() {
   using Pair = typename PairOf<LaneReal<float, W>>::type;
@@ -104,7 +105,7 @@ TEST(FixedPoint, products_of_pairs_are_exact_in_every_lane_count) {
   expect_exact_pairs<16>();
 }
 
-/// The sum of products of a row of a link and a vector, as large as stored numbers let it become.
+/// The sum of products of a row of a link and a vector is as large as stored numbers let it become.
 TEST(FixedPoint, sums_of_products_stay_within_32_bits) {
   const double full = link_full_scale, rounding = std::sqrt(6.0) / 2;  // each component away from 0
   const double stored = full * (1 + 1e-5) + rounding, third = stored * stored / full + rounding;
@@ -130,7 +131,7 @@ ColorPairs<int32_t> stored_row(const ColorMatrix<double>& U, int i) {
   return r;
 }
 
-/// Also where a component of the third row is 1 and both other rows have been rounded away from 0.
+/// This also holds where a component of the third row is 1 and both other rows have been rounded away from 0.
 TEST(FixedPoint, the_third_row_of_a_link_is_right_to_rounding) {
   test::Random random(7);
   std::vector<ColorMatrix<double>> links{identity_matrix<double>()};
@@ -155,7 +156,7 @@ TEST(FixedPoint, the_third_row_of_a_link_is_right_to_rounding) {
   }
 }
 
-/// A row and a vector of the same direction, the vector with components at the end of its range.
+/// A row and a vector have the same direction, and the vector has components at the end of its range.
 TEST(FixedPoint, the_largest_product_of_a_row_and_a_vector_is_exact) {
   const int32_t component = stored_link_component(float(1 / std::sqrt(6.0))) + 1,
                 full = int32_t(fixed_point_full_scale(6));

@@ -26,7 +26,8 @@ Float16 with_bits(int bits) {
   return h;
 }
 
-/// The nearest stored number by a search among the positive ones, the even one of two that are as near.
+/// Returns the nearest stored number by a search among the positive ones, the even one of two that are as
+/// near.
 uint16_t nearest(float x) {
   const double magnitude = std::fabs(double(x));
   int low = 0, high = 0x7c00;  // infinity stands for 2^16

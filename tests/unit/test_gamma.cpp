@@ -81,7 +81,7 @@ TEST(Gamma, names) {
   EXPECT_EQ(gamma_by_name("gamma5"), gamma_product(15));
   EXPECT_EQ(gamma_by_name("gamma_x"), gamma_mu(0));
   EXPECT_EQ(gamma_by_name("gamma_t gamma5"), gamma_mu(3) * gamma_product(15));
-  // sigma_munu = (i/2) [gamma_mu, gamma_nu]
+  // The definition is sigma_munu = (i/2) [gamma_mu, gamma_nu].
   EXPECT_EQ(gamma_by_name("sigma_xy"), i1 * (gamma_mu(0) * gamma_mu(1)));
   EXPECT_EQ(gamma_by_name("sigma_yx"), -i1 * (gamma_mu(0) * gamma_mu(1)));
   for (const char* wrong : {"", "  ", "gamma", "gamma_q", "gamma6", "sigma_xx", "gamma_x*gamma_y"})

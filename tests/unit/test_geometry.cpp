@@ -1,4 +1,5 @@
-/// Geometry, process grids and lane splits have inverse maps, neighbours, and legal and illegal grids.
+/// Geometry, process grids and lane splits have inverse maps and the right neighbours; grids are legal or
+/// refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -220,7 +221,7 @@ TEST(ProcessGrid, ranks_of_a_node_lie_side_by_side) {
   std::vector<int> nodes(32);
   for (int rank = 0; rank < 32; ++rank) nodes[size_t(rank)] = rank / 4 * 4;
   const ProcessGrid plain(extents), grouped = group_by_node(lattice, extents, nodes);
-  // 4 ranks: the best boxes are 2 x 2 in two directions of space; x fastest takes these in x and y
+  // For 4 ranks the best boxes are 2 x 2 in two directions of space; x fastest takes these in x and y.
   EXPECT_EQ(surface_between_nodes(lattice, grouped, nodes), surface_between_nodes(lattice, plain, nodes));
   const std::vector<int> by_four = nodes;
   for (int rank = 0; rank < 32; ++rank) nodes[size_t(rank)] = rank % 8;  // ranks dealt out in turn
@@ -228,7 +229,7 @@ TEST(ProcessGrid, ranks_of_a_node_lie_side_by_side) {
   EXPECT_EQ(surface_between_nodes(lattice, dealt, nodes), surface_between_nodes(lattice, grouped, by_four));
   EXPECT_FALSE(dealt == plain);
   for (int rank = 0; rank < 32; ++rank) EXPECT_EQ(dealt.rank_of(dealt.coord_of(rank)), rank);
-  // Local lattices that are short in t: whole columns of t on a node beat the 2 x 2 x 2 that the order of
+  // Local lattices are short in t: whole columns of t on a node beat the 2 x 2 x 2 that the order of
   // ranks gives
   for (int rank = 0; rank < 32; ++rank) nodes[size_t(rank)] = rank / 8;
   const Coord flat{16, 16, 16, 8};

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int sites = 64;
 
-/// A field of N random reals a site in the GPU layout.
+/// This class is a field of N random reals a site in the GPU layout.
 template <class Storage, int N>
 class Field {
  public:
@@ -58,7 +58,7 @@ class Field {
   std::vector<float> scales_;
 };
 
-/// Neighbours at random; some lie on another rank, and some across the boundary.
+/// Returns neighbours at random; some lie on another rank, and some across the boundary.
 std::vector<int32_t> random_table(int flags, uint64_t seed) {
   test::Random random(seed);
   std::vector<int32_t> table(8 * sites);

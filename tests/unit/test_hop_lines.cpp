@@ -18,7 +18,7 @@ struct alignas(64) Line {
   double x[2 * W];
 };
 
-/// Fields of numbers, and twins of them, which are NaN but where they were copied.
+/// This class holds fields of numbers, and twins of them, which are NaN but where they were copied.
 class Fields {
  public:
   /// Fields are added one after the other, and lie where they stay once the last one is there.
@@ -152,7 +152,7 @@ TEST(HopLines, a_wilson_hop_needs_nothing_else) {
     }
 }
 
-/// link_slots is 4, or 8 where the links that lead to a site lie beside its own.
+/// The parameter link_slots is 4, or 8 where the links that lead to a site lie beside its own.
 template <int FarReals>
 void expect_staggered_lines_suffice(const Coord& lattice, const Coord& grid, int slots, int link_slots) {
   const auto layout = std::make_shared<const SiteLayout>(Geometry(lattice, ProcessGrid(grid)), W);

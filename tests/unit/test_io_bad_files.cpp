@@ -46,8 +46,8 @@ FileReport read_bytes(const std::string& bytes, const ReadOptions& options = {})
 
 class BadFiles : public ::testing::TestWithParam<Case> {};
 
-/// Where the file may end with nothing but warnings of a missing checksum or of a last record that is not
-/// padded: after a whole LIME record that follows the data.
+/// Returns where the file may end with nothing but warnings of a missing checksum or of a last record that is
+/// not padded: this is after a whole LIME record that follows the data.
 std::vector<size_t> ends_of_records(const std::string& bytes) {
   std::vector<size_t> ends;
   std::vector<std::string> warnings;
@@ -92,7 +92,8 @@ TEST_P(BadFiles, WithABitFlippedInTheDataThrow) {
   }
 }
 
-/// Bits all over the header: an error that Trellis throws on purpose, or a header text that does not matter.
+/// Bits all over the header are flipped: Trellis throws an error on purpose, or the header's text does not
+/// matter.
 TEST_P(BadFiles, WithABitFlippedInTheHeaderNeverCrash) {
   const std::string bytes = good_file(GetParam());
   int refused = 0;
@@ -154,7 +155,7 @@ TEST(BadFiles, ThatAreNoGaugeFieldsThrow) {
   EXPECT_THROW(probe_gauge_file("/dev/null"), FileError);
 }
 
-/// Unknown files: what was expected, the first bytes, what they may be.
+/// The error of an unknown file says what was expected, the first bytes, and what they may be.
 TEST(BadFiles, OfOtherKindsAreNamed) {
   const std::string openqcd = good_file({"openqcd", GaugeFormat::openqcd, 64});
   const struct {
@@ -316,7 +317,7 @@ TEST(LimeFiles, WithFieldsOfOtherSizesSayWhatIsNotRead) {
 TEST(FilesWithoutChecksums, ThatAreLessUnitaryThanTheirDigitsAreWarnedAbout) {
   std::string bytes = good_file(cases[5]);
   EXPECT_EQ(read_bytes(bytes).warnings.size(), 1u);              // the format has no checksum
-  bytes[24 + 8 * 40 + 3] = char(bytes[24 + 8 * 40 + 3] ^ 0x40);  // a change by about 1e-7
+  bytes[24 + 8 * 40 + 3] = char(bytes[24 + 8 * 40 + 3] ^ 0x40);  // this changes it by about 1e-7
   ReadOptions options;
   options.report_only = true;
   const FileReport report = read_bytes(bytes, options);
@@ -377,7 +378,7 @@ TEST(LimeFiles, EndWithoutDamage) {
   for (const std::string& rest : {magic.substr(0, 1), magic, "x" + bytes.substr(0, 300)})
     EXPECT_THROW(read_bytes(bytes + rest), FileError);
   std::string damaged = bytes;
-  damaged[bytes.rfind(magic)] ^= 1;  // of the checksum's record
+  damaged[bytes.rfind(magic)] ^= 1;  // it belongs to the checksum's record
   EXPECT_THROW(read_bytes(damaged), FileError);
   const std::vector<Record> all = records_of(bytes);
   EXPECT_THROW(read_bytes(lime_file(without(all, "binary-data")) + "\n"), FileError);
@@ -400,7 +401,8 @@ TEST(NerscFiles, WithoutChecksumHaveTheExactSize) {
   EXPECT_THROW(read_bytes(bytes + "x"), FileError);
 }
 
-/// The records with one text replaced in those of a type; all of a record's text where `from` is empty.
+/// Returns the records with one text replaced in those of a type; all of a record's text goes where `from` is
+/// empty.
 std::vector<Record> with(std::vector<Record> records, const std::string& type, const std::string& from,
                          const std::string& to) {
   for (Record& r : records)
@@ -440,8 +442,8 @@ TEST(LimeFiles, WhoseRecordsAreIncompleteAreReadWithAWarning) {
   }
 }
 
-/// ildg-format alone: extents from the caller, a single one and the precision from the size of the data; what
-/// is there has to agree.
+/// A file has ildg-format alone: extents come from the caller, a single one and the precision from the size
+/// of the data; what is there has to agree.
 TEST(LimeFiles, WhoseFormatIsIncompleteAreCompletedByLatticeAndSize) {
   const std::vector<Record> all = without(records_of(good_file(cases[0])), "scidac");
   const auto probe = [](const std::vector<Record>& records, std::optional<Coord> lattice) {
@@ -506,7 +508,7 @@ TEST(Xml, ValuesAreFoundTolerantly) {
   EXPECT_THROW(io::xml_integer("<lx>4.5</lx>", "lx", "file"), FileError);
 }
 
-// Writing.
+// The next tests cover writing.
 
 TEST(FailedWrites, NameAFullDisk) {
   const TemporaryPath path("full_disk");

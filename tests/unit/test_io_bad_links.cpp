@@ -1,5 +1,5 @@
-/// Links that are not SU(3): errors name the first of them, and the lattice, byte order or precision that was
-/// taken wrongly.
+/// For links that are not SU(3) errors name the first of them, and the lattice, byte order or precision that
+/// was taken wrongly.
 #include <gtest/gtest.h>
 
 #include "tests/unit/io_test_fields.hpp"
@@ -20,7 +20,8 @@ std::string written(const GaugeField& U, GaugeFormat format, WriteOptions option
   return file_bytes(path.str());
 }
 
-/// What the error says that reading onto a lattice of the file's own statement gives; "" where it reads.
+/// Returns what the error says that reading onto a lattice of the file's own statement gives, or "" where it
+/// reads.
 template <class Error = FileError>
 std::string error_of(const std::string& bytes, FileReport* report = nullptr) {
   const TemporaryPath path("bad_links_read");
@@ -86,7 +87,7 @@ TEST(BadLinks, InTheOtherByteOrderAreNoticed) {
   EXPECT_TRUE(has(error, "seem to be big-endian")) << error;
 }
 
-/// 4x4x4x8 in 32 bits has the size of 4^4 in 64 bits.
+/// A lattice of 4x4x4x8 in 32 bits has the size of 4^4 in 64 bits.
 TEST(BadLinks, OfALatticeThatWasGuessedSaySo) {
   WriteOptions options;
   options.precision_bits = 32;
@@ -99,8 +100,7 @@ TEST(BadLinks, OfALatticeThatWasGuessedSaySo) {
   EXPECT_TRUE(has(error, "512 sites")) << error;
 }
 
-/// A precision that the header states wrongly, which bytes after the data hide until the checksum is
-/// compared.
+/// The header states a precision wrongly, and bytes after the data hide this until the checksum is compared.
 TEST(BadLinks, OfAnotherPrecisionAreNoticed) {
   std::string bytes = written(random_field(lattice_of_one(extents)), GaugeFormat::nersc);
   const size_t at = bytes.find("IEEE64BIG");

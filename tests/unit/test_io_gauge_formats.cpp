@@ -1,4 +1,4 @@
-/// Each gauge format: round trips bit for bit, and single numbers where the format's definition puts them.
+/// Each gauge format has round trips bit for bit, and single numbers where the format's definition puts them.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -117,7 +117,7 @@ uint32_t word_at(const std::string& bytes, size_t at, ByteOrder order) {
   return io::load_u32(reinterpret_cast<const std::byte*>(bytes.data()) + at, order);
 }
 
-/// doc/formats.md, openQCD: the place of each link is worked out here by counting odd sites.
+/// By doc/formats.md, openQCD, the place of each link is worked out here by counting odd sites.
 TEST(OpenQcd, StoresEightLinksOfOddSites) {
   const TemporaryPath path("openqcd_layout");
   const GaugeField U = random_field(lattice_of_one(extents));
@@ -218,7 +218,8 @@ std::string replaced(std::string bytes, const std::string& from, const std::stri
   return bytes.replace(at, from.size(), to);
 }
 
-/// 'IEEE32' and 'IEEE64' without a suffix: the checksum decides, without one little-endian is taken.
+/// The header has 'IEEE32' or 'IEEE64' without a suffix: the checksum decides, and without one little-endian
+/// is taken.
 TEST(Nersc, ByteOrderMayBeLeftOpen) {
   const LatticePtr lattice = lattice_of_one(extents);
   const GaugeField U = random_field(lattice);
@@ -354,7 +355,7 @@ TEST(BridgeText, IsReadAsProgramsWriteIt) {
   }
 }
 
-/// By line, with what was found there, in the first lines too.
+/// The error names the line, with what was found there, in the first lines too.
 TEST(BridgeText, NamesWhatIsNoNumber) {
   const LatticePtr lattice = lattice_of_one({2, 2, 2, 2});
   const GaugeField U = random_field(lattice);

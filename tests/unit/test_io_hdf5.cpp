@@ -1,4 +1,4 @@
-/// HDF5 arrays, groups, attributes; files that are not HDF5; failed writes.
+/// These tests cover HDF5 arrays, groups and attributes, files that are not HDF5, and failed writes.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

@@ -89,7 +89,7 @@ TEST(LaneMath, sine_and_cosine_of_full_turns_are_within_2_ulp) {
   for (const double bound : {1.0, 0.01})
     for (const double u : sample(-bound, bound, 200000)) {
       const SinCos<double> found = sin_cos_2pi(u);
-      // reduced exactly before long double sees it
+      // It is reduced exactly before long double sees it.
       const double t = u - 0.5 * std::nearbyint(2 * u);
       const long double s = std::nearbyint(2 * u) / 2 == std::nearbyint(std::nearbyint(2 * u) / 2) ? 1 : -1;
       worst = std::max(worst, error_in_ulp(found.sin, s * std::sin(two_pi * t)));

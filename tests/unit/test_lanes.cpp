@@ -50,7 +50,7 @@ class LanesTest : public ::testing::Test {
   static constexpr int W = Case::width;
   using R = LaneReal<T, W>;
 
-  /// op on lanes and on scalars must give the same bits in every lane (or both NaN).
+  /// Checks that op on lanes and on scalars gives the same bits in every lane (or both NaN).
   template <class LaneOp, class ScalarOp>
   void expect_same(const LaneOp& lane_op, const ScalarOp& scalar_op) {
     test::Random random(7 + W);

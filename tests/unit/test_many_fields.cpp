@@ -1,6 +1,6 @@
 // threads: 2
-/// Products and updates of many fields: the numbers of one field after the other, in every storage, layout
-/// and number of columns, and Gram-Schmidt that leaves no overlaps.
+/// Products and updates of many fields have the numbers of one field after the other, in every storage,
+/// layout and number of columns, and Gram-Schmidt leaves no overlaps.
 #include <gtest/gtest.h>
 
 #include "tests/support/random_fields.hpp"
@@ -116,7 +116,8 @@ Results results(const Case& c, Backend backend, int lanes) {
       EXPECT_TRUE(found == one) << "column " << k;
       continue;
     }
-    // one after the other is rounded once a term: by 2^-16 of the largest number, or 2^-11 of each
+    // Taken one after the other they are rounded once a term: by 2^-16 of the largest number, or 2^-11 of
+    // each.
     const double unit = c.precision == Precision::half_precision ? 0x1p-15 : 0x1p-11;
     double largest = 0, difference = 0;
     for (size_t i = 0; i < found.size(); ++i) {
@@ -150,7 +151,7 @@ TEST(ManyFields, the_numbers_of_one_after_the_other_on_every_layout) {
   }
 }
 
-/// Vectors that agree to 1e-9: one pass leaves overlaps of about 1e-7, two leave rounding.
+/// The vectors agree to 1e-9: one pass leaves overlaps of about 1e-7, two leave rounding.
 TEST(ManyFields, twice_is_enough) {
   const LatticePtr lattice = make_lattice({4, 4, 2, 4});
   const SpinorField common = random_field(lattice, {}, 3);

@@ -1,5 +1,5 @@
 // threads: 2
-/// Owned memory: aligned, zeroed, counted, refused with numbers when there is too little.
+/// Owned memory is aligned, zeroed and counted, and it is refused with numbers when there is too little.
 #include <gtest/gtest.h>
 
 #include <algorithm>

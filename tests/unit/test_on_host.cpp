@@ -1,5 +1,5 @@
-/// Work on the host for fields of any backend: on fields that the host reaches it is done in place, without a
-/// transfer (tests/parallel/test_cuda.cpp has the others).
+/// Work on the host for fields of any backend is done in place, without a transfer, on fields that the host
+/// reaches (tests/parallel/test_cuda.cpp has the others).
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -33,7 +33,7 @@ TEST(OnHost, works_in_place_where_the_host_reaches_the_field) {
       return same.get({1, 2, 0}, 0, 0);
     });
     EXPECT_EQ(value, 3.5);
-    // a function that takes a constant field reads, whatever it is given
+    // A function that takes a constant field reads, whatever it is given.
     on_host(field, [&](const SpinorField& same) { EXPECT_EQ(&same, &field); });
   }
   EXPECT_EQ(host_transfers().count, before.count);

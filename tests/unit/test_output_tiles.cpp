@@ -1,7 +1,7 @@
 // threads: 2
 // sanitize: 1
-/// Output by tiles: in place or streamed out of a buffer, the same bytes in the blocks that were asked for
-/// and none elsewhere; operators keep their bits while a trial takes both ways in turn.
+/// Output by tiles, in place or streamed out of a buffer, has the same bytes in the blocks that were asked
+/// for and none elsewhere; operators keep their bits while a trial takes both ways in turn.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -20,7 +20,7 @@ std::vector<char> bytes_of(const SpinorField& field) {
   return {data, data + field.bytes()};
 }
 
-/// Every byte differs from those near it.
+/// Returns a field in which every byte differs from those near it.
 SpinorField patterned(const LatticePtr& lattice, const FieldSpec& spec) {
   SpinorField field(lattice, spec);
   char* data = static_cast<char*>(field.memory().data());
@@ -59,7 +59,7 @@ TEST_P(OutputTiles, HaveTheBlocksThatWereAskedFor) {
   const Sizes sizes = sizes_of(from);
   const int blocks = from.layout().blocks();
   ASSERT_GE(blocks, 16);
-  // neither ascending nor without gaps; the first and last of a run do not tell of it
+  // The list is neither ascending nor without gaps; the first and last of a run do not tell of it.
   const std::vector<int32_t> list = {5, 6, 7, 2, 9, 10, 0, 15, 12, 14};
   for (const SiteRange& sites : {SiteRange(blocks), SiteRange(list), SiteRange(0)}) {
     SpinorField expected(lattice, spec);
@@ -91,7 +91,7 @@ TEST(OutputTiles, RefusesToStreamPartsOfCacheLines) {
                BadArgument);
 }
 
-/// 40 MB of fields, so that both ways are tried, and time slices: four launches each, in turn.
+/// Fields have 40 MB, so that both ways are tried, and time slices: each has four launches in turn.
 TEST(OutputTiles, OperatorsKeepTheirBits) {
   const Coord extents{8, 8, 8, 16};
   const LatticePtr lattice = make_lattice(extents);

@@ -1,5 +1,5 @@
-/// Slices of an extended layout: every inner block lies in one slice of each plane, together with all blocks
-/// that steps in the plane reach, halo included.
+/// Every inner block lies in one slice of each plane of an extended layout, together with all blocks that
+/// steps in the plane reach, halo included.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -23,7 +23,7 @@ void check(const Coord& extents, const Coord& grid, int rank, int lanes) {
         for (int place = 0; place < slices.blocks_per_slice(); ++place)
           ASSERT_EQ(slices.places()[blocks[place]], place) << where;
         for (const int32_t place : slices.inner()) ++visits[size_t(blocks[place])];
-        // a staple outside a plaquette begins one step back or ahead of its corner
+        // A staple outside a plaquette begins one step back or ahead of its corner.
         for (const int32_t place : slices.plaquettes())
           for (const int leg : {2 * mu, 2 * mu + 1, 2 * nu, 2 * nu + 1}) {
             const int32_t entry = layout.neighbours()[size_t(blocks[place]) * 8 + size_t(leg)];

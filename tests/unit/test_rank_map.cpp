@@ -1,5 +1,6 @@
-/// Orders of ranks on the process grid, and the surface between nodes (python/trellis/ground/rank_map.py has
-/// the same rules; tests/python/ground/test_rank_map.py compares the two).
+/// These tests cover orders of ranks on the process grid, and the surface between nodes
+/// (python/trellis/ground/rank_map.py has the same rules; tests/python/ground/test_rank_map.py compares the
+/// two).
 #include <gtest/gtest.h>
 
 #include "trellis/base/error.hpp"
@@ -14,7 +15,8 @@ std::vector<int> nodes_in_turn(int ranks, int ranks_per_node) {
   return nodes;
 }
 
-/// 32^3 x 96 with four ranks a node, on the grids that QMP's rule chooses: thousands of 1024 sites.
+/// The lattice is 32^3 x 96 with four ranks a node, on the grids that QMP's rule chooses; numbers are
+/// thousands of 1024 sites.
 TEST(RankMap, surfaces_of_four_ranks_a_node) {
   struct Row {
     Coord grid;

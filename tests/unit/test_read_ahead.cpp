@@ -1,4 +1,4 @@
-/// Walks that read ahead: all ways compute every block once, and a trial settles on the fastest one.
+/// In walks that read ahead all ways compute every block once, and a trial settles on the fastest one.
 #include <gtest/gtest.h>
 
 #include <vector>

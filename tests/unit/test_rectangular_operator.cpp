@@ -1,4 +1,4 @@
-/// Operators whose range is not their domain.
+/// Some operators have a range that is not their domain.
 #include <gtest/gtest.h>
 
 #include "tests/unit/solver_test_operators.hpp"
@@ -11,7 +11,7 @@
 namespace trellis {
 namespace {
 
-/// The even part of a full field; its dagger fills the odd sites with zeros.
+/// This operator takes the even part of a full field; its dagger fills the odd sites with zeros.
 class EvenPart final : public LinearOperator {
  public:
   explicit EvenPart(LatticePtr lattice) : lattice_{std::move(lattice)} {}
@@ -67,7 +67,7 @@ TEST(RectangularOperator, makes_a_square_normal_operator) {
   EXPECT_EQ(sums.real_dot, norm2_each(Px));
 }
 
-/// The message of the BadArgument that f throws.
+/// Returns the message of the BadArgument that f throws.
 template <class F>
 std::string refusal(const F& f) {
   try {

@@ -1,5 +1,5 @@
-/// Fields with any number of reals a site: what is stored is what is read, and linear algebra has the same
-/// bits in every layout.
+/// Fields with any number of reals a site give back what is stored, and linear algebra has the same bits in
+/// every layout.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,7 +43,7 @@ std::vector<FieldSpec> layouts(Precision precision, int reals) {
   return specs;
 }
 
-/// How far a stored number may be from what it should be, in units of the largest of its site.
+/// Returns how far a stored number may be from what it should be, in units of the largest of its site.
 double rounding(Precision precision) {
   switch (precision) {
     case Precision::double_precision:

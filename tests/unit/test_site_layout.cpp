@@ -1,5 +1,5 @@
-/// The even-odd site order with lanes: maps are inverse, and the neighbour table with its ghosts agrees with
-/// neighbours found by brute force over the whole lattice, for many extents, grids and lane counts.
+/// In the even-odd site order with lanes maps are inverse, and the neighbour table with its ghosts agrees
+/// with neighbours found by brute force over the whole lattice, for many extents, grids and lane counts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class SiteLayoutTest : public ::testing::TestWithParam<std::tuple<size_t, int>> 
  protected:
   const Decomposition& decomposition() const { return decompositions[std::get<0>(GetParam())]; }
   int lanes() const { return std::get<1>(GetParam()); }
-  /// One layout a rank, as the ranks would build them.
+  /// Returns one layout a rank, as the ranks would build them.
   std::vector<SiteLayout> all_ranks() const {
     const ProcessGrid grid(decomposition().grid);
     std::vector<SiteLayout> layouts;
@@ -66,7 +66,7 @@ Coord global_neighbour(const std::vector<SiteLayout>& ranks, const SiteLayout& h
   const bool is_ghost = entry & SiteLayout::ghost_bit, crosses = entry & SiteLayout::crosses_bit;
   const int source_lane = crosses ? here.permutation(leg)[lane] : lane;
   if (!is_ghost) return here.geometry().to_global(here.coord({other, index, source_lane}));
-  // Ghost block i: face block i of the sender's opposite leg, whose lanes move in the same way. Lanes that
+  // Ghost block i is face block i of the sender's opposite leg, whose lanes move in the same way. Lanes that
   // stay on this rank come from the same face of this rank.
   const int mu = leg / 2, step = leg % 2 == 0 ? 1 : -1;
   const SiteLayout& sender =
@@ -110,7 +110,7 @@ TEST_P(SiteLayoutTest, faces_are_the_edges_of_the_sub_lattice) {
           const Coord x = layout.coord({parity, block, 0});
           EXPECT_EQ(x[mu], leg % 2 == 0 ? layout.sub_extents()[mu] - 1 : 0);
         }
-        // ghosts are numbered as the face blocks that need them, and crossing is the face's mark
+        // Ghosts are numbered as the face blocks that need them, and crossing is the face's mark.
         size_t ghost = 0;
         for (int block = 0; block < layout.blocks(parity); ++block) {
           const int32_t entry = layout.neighbours(parity)[size_t(block) * legs + size_t(leg)];
@@ -157,8 +157,8 @@ TEST_P(SiteLayoutTest, lanes_leave_the_rank_at_its_edge) {
     }
 }
 
-/// Long directions of space first, so that time slices have few blocks; then what is longest; what ranks
-/// split last of all.
+/// Long directions of space are split first, so that time slices have few blocks; then the longest one is
+/// split, and last of all what ranks split.
 TEST(LaneSplit, keeps_time_slices_small) {
   const auto split = [](const Coord& lattice, const Coord& grid, int lanes) {
     return choose_lane_split(Geometry(lattice, ProcessGrid(grid), 0), lanes).lanes_per_direction;

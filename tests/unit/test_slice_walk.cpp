@@ -1,6 +1,6 @@
 // threads: 2
-/// Passes that go through the lattice together, in time slices: every block once, and what a pass takes
-/// before it is taken. (parallel/test_two_hops compares the bits.)
+/// Passes that go through the lattice together, in time slices, take every block once, and what a pass takes
+/// is there before. (parallel/test_two_hops compares the bits.)
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -84,7 +84,7 @@ TEST(SliceWalk, refuses_passes_that_reach_around_the_lattice) {
   EXPECT_EQ(calls, 1);
 }
 
-/// Between ranks: each exchange once, after what it sends and before what takes it.
+/// Checks that between ranks each exchange happens once, after what it sends and before what takes it.
 void expect_exchanges_in_order(const SiteLayout& layout, const std::vector<int>& reaches) {
   const int times = layout.sub_extents()[3], blocks = layout.blocks() / times;
   std::vector<std::vector<int>> visits(reaches.size(), std::vector<int>(size_t(times), 0));
@@ -154,7 +154,7 @@ TEST(SliceWalk, refuses_exchanges_of_some_passes_only) {
   EXPECT_THROW(walk_in_slices(layout, walk), BadArgument);
 }
 
-/// What is read before a walk are the links, no byte more or less.
+/// The bytes that are read before a walk are the links, no byte more or less.
 TEST(BlockStreams, of_links_are_all_links) {
   const GaugeField U = links(make_lattice({4, 4, 8, 8}), 1);
   for (const int link_reals : {18, 12}) {

@@ -1,4 +1,4 @@
-/// Right-hand sides in batches: columns keep their bits, and one report tells of all.
+/// Right-hand sides are solved in batches: columns keep their bits, and one report tells of all.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ TEST(Batches, columns_have_the_same_bits_in_any_batch) {
     EXPECT_EQ(found.relative_residual, expected.relative_residual);
     EXPECT_EQ(found.history, expected.history);
   }
-  EXPECT_GE(columns_per_batch(S), 12);  // a small lattice: all of them
+  EXPECT_GE(columns_per_batch(S), 12);  // a small lattice takes all of them
 }
 
 TEST(Batches, report_the_worst_reason_and_all_residuals) {

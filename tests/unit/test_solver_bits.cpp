@@ -1,4 +1,5 @@
-/// Bits of solutions: independent of the batch, of threads and of lanes; and what mixed precision reaches.
+/// Bits of solutions do not depend on the batch, on threads and on lanes; mixed precision reaches its
+/// tolerance.
 #include <gtest/gtest.h>
 
 #include "tests/support/column_sums.hpp"
@@ -76,7 +77,7 @@ TEST_P(SolverBits, same_alone_and_in_a_batch) {
   const bool has_equal_bits = !storage || !is_cg;
   const auto A = make({});
   SpinorField b = test::random_source(*A, 3), x = A->make_field(3);
-  // the second is solved sooner: nearly an eigenvector
+  // The second column is solved sooner: it is nearly an eigenvector.
   test::Vector easy(size_t(lattice->volume()) * 12, 1e-9);
   easy[3] = 1;
   A->matrix().apply(easy, test::ReflectedDiagonal::Power::inverse);
@@ -152,7 +153,7 @@ TEST(MixedPrecision, updates_follow_what_rounding_adds) {
 /// fp16 rounds to 2^-11: convergence is slower where the condition is bad, and still to the tolerance.
 TEST(MixedPrecision, fp16_reaches_double_too) {
   const LatticePtr lattice = make_lattice({4, 2, 2, 4});
-  for (const double size : {1e-30, 1.0, 1e30}) {  // of the source: fp16 ends at 65504
+  for (const double size : {1e-30, 1.0, 1e30}) {  // this is the size of the source: fp16 ends at 65504
     const auto A = test::make_general(lattice, 30);
     SpinorField b = test::random_source(*A, 2), x = A->make_field(2);
     scale(b, size, b);
@@ -169,8 +170,8 @@ TEST(MixedPrecision, fp16_reaches_double_too) {
   }
 }
 
-/// Condition number 10^4 of the operator that CG sees: A itself, or A^dagger A with A of 10^2. Double is the
-/// measure for the number of iterations.
+/// The operator that CG sees has a condition number of 10^4: it is A itself, or A^dagger A with A of 10^2.
+/// Double is the measure for the number of iterations.
 TEST(MixedPrecision, reaches_double_on_ill_conditioned_operators) {
   const LatticePtr lattice = make_lattice({4, 2, 2, 4});
   const auto A = test::make_positive(lattice, 1e4), G = test::make_general(lattice, 100);
@@ -213,7 +214,7 @@ TEST(MixedPrecision, never_ends_worse_than_it_began) {
     }
 }
 
-/// The normal operator given as an operator: its energy is |A p|^2, and its own residual is what counts.
+/// The normal operator is given as an operator: its energy is |A p|^2, and its own residual is what counts.
 TEST(NormalOperatorTest, solves_and_agrees_with_the_factor) {
   const LatticePtr lattice = make_lattice({4, 2, 2, 4});
   const auto A = test::make_general(lattice, 8);
@@ -230,7 +231,7 @@ TEST(NormalOperatorTest, solves_and_agrees_with_the_factor) {
   const SolveReport report = solve(CgSpec{1e-11}, *N, x, b);
   EXPECT_TRUE(report.converged);
   EXPECT_EQ(report.method, "cg");
-  // (A^dagger A) x = b: A^dagger (A x) = b in two known steps
+  // (A^dagger A) x = b is solved as A^dagger (A x) = b in two known steps.
   A->apply(w, x);
   for (int r = 0; r < 2; ++r) {
     test::Vector image = test::canonical_vector(w, r);

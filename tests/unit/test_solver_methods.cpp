@@ -1,4 +1,4 @@
-/// Every solver meets known inverses: solutions, true residuals, reasons to stop, bad input.
+/// Every solver meets known inverses: solutions, true residuals, reasons to stop and bad input are tested.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -20,7 +20,7 @@ namespace {
 
 using test::KnownOperator;
 
-/// A solver and an operator that it must solve.
+/// This struct holds a solver and an operator that it must solve.
 struct Case {
   const char* name;
   SolverSpec spec;
@@ -86,7 +86,7 @@ TEST_P(SolverTest, many_right_hand_sides) {
     for (int r = 0; r < rhs; ++r) {
       const double residual = test::residual_of(*A, x, b, r);
       EXPECT_LE(residual, tolerance * (1 + 1e-4));
-      // both have the rounding of A x: a few epsilon
+      // Both have the rounding of A x: a few epsilon.
       EXPECT_NEAR(report.relative_residual[size_t(r)], residual, 1e-14);
       EXPECT_LE(test::relative_error_of(*A, x, b, r), GetParam().condition * tolerance);
     }
@@ -195,7 +195,7 @@ TEST_P(SolverTest, not_finite_input_is_named) {
 INSTANTIATE_TEST_SUITE_P(Solvers, SolverTest, ::testing::ValuesIn(cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
-/// Multiplies by a constant, or by NaN after some applications.
+/// This operator multiplies by a constant, or by NaN after some applications.
 class Scaling final : public LinearOperator {
  public:
   Scaling(LatticePtr lattice, double factor, bool hermitian, int good_applications = 1 << 30)

@@ -151,11 +151,11 @@ TEST(MultiShiftCg, honest_when_it_does_not_converge) {
   EXPECT_EQ(few.reason, StopReason::max_iterations);
   EXPECT_GT(few.relative_residual[0], 1e-4);
   EXPECT_LE(few.relative_residual[1], tolerance);
-  // A - 2 is negative: refused by the recursion and by the solve of its own
+  // A - 2 is negative: the recursion refuses it, and so does the solve of its own.
   const SolveReport negative = multi_shift_cg(A, {-2.0, 1.0}, x, b, {tolerance});
   EXPECT_FALSE(negative.converged);
   EXPECT_EQ(negative.reason, StopReason::broke_down);
-  // below the rounding of A x nothing converges
+  // Below the rounding of A x nothing converges.
   const SolveReport too_far = multi_shift_cg(A, {0.001, 1.0}, x, b, {1e-17, 3000});
   EXPECT_FALSE(too_far.converged);
   EXPECT_EQ(too_far.reason, StopReason::stagnated) << too_far.summary();

@@ -1,4 +1,4 @@
-/// Ends of the spectrum of operators whose eigenvalues are known.
+/// These tests find the ends of the spectrum of operators whose eigenvalues are known.
 #include <gtest/gtest.h>
 
 #include "tests/unit/solver_test_operators.hpp"

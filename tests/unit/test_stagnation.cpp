@@ -1,4 +1,4 @@
-/// When a solve is given up, and what it goes on with.
+/// These tests say when a solve is given up, and what it goes on with.
 #include "trellis/solver/stagnation.hpp"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr double tolerance = 1e-10;
 
-/// The iteration at which a solve with the residuals |r|(n) / |b| is given up; -1 where it reaches the
-/// tolerance or its iterations run out before.
+/// Returns the iteration at which a solve with the residuals |r|(n) / |b| is given up, or -1 where it reaches
+/// the tolerance or its iterations run out before.
 int given_up_at(const std::function<double(int)>& residual, int max_iterations,
                 const StagnationRule& rule = unsure_method) {
   ResidualRecord record;
@@ -56,7 +56,7 @@ TEST(Stagnation, slow_convergence_and_long_plateaus_are_not) {
   EXPECT_EQ(given_up_at(late, 10000), -1);
 }
 
-/// As for multigrid, which takes off a digit in a few iterations or goes nowhere.
+/// The rule is like that for multigrid, which takes off a digit in a few iterations or goes nowhere.
 TEST(Stagnation, a_rule_may_say_how_many_iterations_a_solve_is_worth) {
   const StagnationRule rule{.least_iterations = 32, .least_gain = 0, .most_iterations = 400, .spacing = 16};
   EXPECT_EQ(given_up_at([](int n) { return std::max(1e-2, std::exp(-0.5 * n)); }, 10000, rule), 32);
@@ -81,7 +81,7 @@ TEST(Stagnation, claims_that_were_wrong_do_not_count) {
   EXPECT_FALSE(is_stuck);
 }
 
-/// Eigenvalues all around zero: restarted GCR and MR get nowhere, CG on the normal equations does.
+/// Eigenvalues lie all around zero: restarted GCR and MR get nowhere, CG on the normal equations does.
 class StuckSolve : public testing::Test {
  protected:
   LatticePtr lattice_ = make_lattice({4, 2, 2, 6});

@@ -111,15 +111,15 @@ TEST(Su3, exponential_equals_the_series) {
     for (int n = 0; n < 200; ++n) {
       const Matrix X = random_algebra(random, size);
       const Matrix U = exponential(X);
-      // the phases of exp(X) have errors of rounding(|X|); the formula adds a few dozen roundings
+      // The phases of exp(X) have errors of rounding(|X|); the formula adds a few dozen roundings.
       EXPECT_LT(largest_difference(U, reference::exponential(X)), rounding(40 + 60 * size))
           << "size " << size;
       EXPECT_LT(unitarity(U), rounding(40 + 60 * size)) << "size " << size;
     }
 }
 
-/// exp(X) is known in closed form for diagonal X and its conjugates: eigenvalues that coincide, almost
-/// coincide, vanish.
+/// The exponential exp(X) is known in closed form for diagonal X and its conjugates: eigenvalues coincide,
+/// almost coincide, or vanish.
 TEST(Su3, exponential_near_degenerate_eigenvalues) {
   test::Random random(4);
   for (const double size : {3.0, 1.0, 1e-2, 1e-5})
@@ -184,7 +184,7 @@ TEST(Su3, su2_parts_and_products) {
     Matrix B = A;
     multiply_su2(g, p, q, B);
     EXPECT_LT(largest_difference(B, G * A), rounding(20));
-    // Re tr(g A) = 2 (g0 a0 - g.a) + what g does not touch
+    // The trace is Re tr(g A) = 2 (g0 a0 - g.a) + what g does not touch.
     const Quaternion<double> a = su2_part(A, p, q);
     const double change = trace(B).re - trace(A).re;
     EXPECT_NEAR(change,
@@ -208,7 +208,8 @@ TEST(Su3, random_matrices_have_the_moments_of_haar) {
     t3 += cube.re;
     entry4 += norm2(U.e[1][2]) * norm2(U.e[1][2]);
   }
-  // <tr U> = 0, <|tr U|^2> = 1, <(tr U)^3> = 1, <|U_ij|^4> = 1/6; five standard deviations
+  // The moments are <tr U> = 0, <|tr U|^2> = 1, <(tr U)^3> = 1, <|U_ij|^4> = 1/6, to five standard
+  // deviations.
   EXPECT_NEAR(t / n, 0.0, 5 * std::sqrt(0.5 / n));
   EXPECT_NEAR(t2 / n, 1.0, 5 * std::sqrt(1.0 / n));
   EXPECT_NEAR(t3 / n, 1.0, 5 * std::sqrt(3.0 / n));

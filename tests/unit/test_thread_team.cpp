@@ -84,7 +84,7 @@ TEST(ThreadTeam, a_fork_has_threads_of_its_own) {
   EXPECT_EQ(runs_in_a_call(2), (std::vector<int>{1, 1}));
 }
 
-/// No address space is left for stacks of threads; then there is again. Prints what is said.
+/// Starts threads without address space for their stacks, and then with it again. Prints what is said.
 [[noreturn]] void start_threads_without_memory() {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;

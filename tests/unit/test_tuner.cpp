@@ -36,15 +36,15 @@ TEST(Tuner, HasThreeModes) {
   EXPECT_THROW(tune_mode_by_name("On"), BadArgument);
 }
 
-/// Restores the mode of the process, of which every test of walks makes its own use.
+/// This class restores the mode of the process, of which every test of walks makes its own use.
 class TunedWalks : public ::testing::Test {
  protected:
   void TearDown() override {
     tuner().set_mode(TuneMode::read);
     tuner().take_records();
   }
-  /// The ways of so many launches, of which each takes a few microseconds, and `slow` a hundred times as
-  /// many.
+  /// Returns the ways of so many launches, of which each takes a few microseconds, and `slow` a hundred times
+  /// as many.
   std::vector<int> ways_of(LaunchTrials& trials, int launches, int slow = -1) {
     std::vector<int> ways;
     for (int i = 0; i < launches; ++i)

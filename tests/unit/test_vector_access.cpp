@@ -1,5 +1,5 @@
-/// The GPU layout and its vectors: each number of a site has one place, each vector can be loaded at once,
-/// and all ways to read a site give what was stored.
+/// In the GPU layout each number of a site has one place, each vector can be loaded at once, and all ways to
+/// read a site give what was stored.
 // sanitize: 0
 #define TRELLIS_FOR_TESTS 1  // without forced inlining: less time to compile
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(vectors, cover_a_site_and_are_aligned) {
     }
 }
 
-/// A field of N reals a site in the GPU layout.
+/// This struct is a field of N reals a site in the GPU layout.
 template <class Storage, int N>
 struct Field {
   using Array = SiteArray<GpuLayout, Storage, N>;

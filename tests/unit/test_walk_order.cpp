@@ -1,4 +1,5 @@
-/// The order of visits: every block once, and a block's neighbours in time within reach of a small cache.
+/// In the order of visits every block comes once, and a block's neighbours in time lie within reach of a
+/// small cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,9 +16,9 @@ std::vector<int32_t> all_blocks(const SiteLayout& layout) {
   return blocks;
 }
 
-/// For each visit, how many visits ago a neighbour through one of the legs was last needed (counting blocks
-/// of the other parity by their number); the sum over legs of how often that was more than `reach` ago or
-/// never.
+/// Counts for each visit how many visits ago a neighbour through one of the legs was last needed (blocks of
+/// the other parity count by their number). Returns the sum over legs of how often that was more than `reach`
+/// ago or never.
 int visits_out_of_reach(const SiteLayout& layout, const std::vector<int32_t>& order, int reach) {
   std::vector<int> last(size_t(layout.blocks()), -1 - reach);
   int misses = 0;
@@ -58,7 +59,7 @@ TEST(WalkOrder, whole_slices_that_fit_stay_in_order) {
   EXPECT_EQ(in_columns(layout, all_blocks(layout), slice), all_blocks(layout));
 }
 
-/// A cache that holds what two time slices of a column need, but not two of the lattice.
+/// The cache holds what two time slices of a column need, but not two of the lattice.
 TEST(WalkOrder, fewer_neighbours_come_again) {
   const SiteLayout layout(Geometry({24, 24, 24, 16}, ProcessGrid({1, 1, 1, 1}), 0), 8);
   const int column_blocks = 150;

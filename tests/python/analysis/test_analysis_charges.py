@@ -73,8 +73,7 @@ def test_exact_data_give_the_exact_effective_charge() -> None:
 
 @pytest.mark.usefixtures("without_one_more_state")
 def test_pulls_of_pseudo_experiments() -> None:
-    """This test makes 201 pseudo-experiments on three sizes of ensembles with default options; up to 21
-    points, 420 are 20 each.
+    """The 201 pseudo-experiments have three sizes and default options; up to 21 points, 420 are 20 each.
 
     The mean of 201 pulls scatters by .07, their width by .05.
     """
@@ -112,8 +111,7 @@ def long_ensemble(count: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarr
 
 
 def test_long_windows_have_honest_errors() -> None:
-    """Each of 48 points has 20 configurations, and there is one window: widths of pulls were 1.5 for E0 and
-    g_V.
+    """Each of 48 points has 20 configurations, in one window: widths of pulls were 1.5 for E0 and g_V.
 
     The scatter of 40 widths is .11.
     """
@@ -134,8 +132,7 @@ def test_long_windows_have_honest_errors() -> None:
 
 
 def test_a_prior_that_decides_is_said() -> None:
-    """With 450 configurations the data know the gap; with 150, charges follow a prior that holds it below
-    what they say."""
+    """Data of 450 configurations know the gap; of 150, charges follow a prior that holds it below theirs."""
     free = fit_charges(*ensemble(450, 4), options={"max_states": 2})
     forced = fit_charges(*ensemble(150, 4), options={"max_states": 2, "gap_prior": (0.3, 0.3)})
     assert free.warnings == ()
@@ -572,8 +569,7 @@ def test_bins_reach_the_charges() -> None:
 
 
 def test_autocorrelation_is_counted_once() -> None:
-    """Every configuration stands four times in a row: the errors are those of the ensemble without the
-    copies.
+    """Every configuration stands four times in a row: errors are those of the ensemble without copies.
 
     chi^2 sees the 2 tau_int = 4 as well; were the weights left as they are, poor fits would stretch the
     errors a second time. One ensemble's tau_int is good to 10 %; of the misfit 1.05 is left for chance.
@@ -592,8 +588,7 @@ def test_autocorrelation_is_counted_once() -> None:
 
 
 def test_a_window_of_all_the_weight_has_the_errors_of_the_average() -> None:
-    """C and V have four copies in a row, and A has none: each charge has its own 2 tau_int, windows and g_eff
-    too."""
+    """C and V have four copies in a row, A has none: each charge has its own 2 tau_int, windows and g_eff."""
     two_point, numerators = ensemble(100, 21)
     copies = {name: np.repeat(values, 4, axis=0) for name, values in numerators.items()}
     noise = np.random.default_rng(22).standard_normal(copies["A"].shape)
@@ -626,8 +621,7 @@ def band_colours(figure: Figure) -> dict[str, str]:
 
 
 def test_pictures_of_charges_agree_with_each_other() -> None:
-    """All pictures have one order and one colour for each charge, legends beside the panels, whole numbers at
-    the ticks."""
+    """All have one order and one colour for each charge, legends beside panels, whole numbers at ticks."""
     two_point, numerators = ensemble(60, 23)
     sets = {"nucleon": two_point}
     for current, name in (("A3", "A"), ("V4", "V")):
@@ -735,8 +729,7 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
 )
 @pytest.mark.filterwarnings("error")
 def test_correlators_without_information_are_named(change, words: str) -> None:
-    """They are not fitted; the reason is given, without a warning of numpy and without numbers that are
-    none."""
+    """They are not fitted: there is a reason, no warning of numpy, and no number that is none."""
     two_point, numerators = ensemble(12, 15)
     C, N = change(two_point, numerators["A"])
     sets = measured({"nucleon": C, "fh_A3_UU": 1.5 * N, "fh_A3_DD": 0.5 * N})
