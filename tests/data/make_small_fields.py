@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-LATTICE = (2, 4, 2, 6)  # x y z t
+LATTICE = (2, 4, 2, 6)  # these are x y z t
 FOLDER = Path(__file__).parent
 
 

@@ -57,7 +57,7 @@ class Counter:
         self.is_inside = False
 
     def call(self, what: str, path: object, real: Callable[[], Any], half: Callable[[], Any] | None) -> Any:
-        """Do the operation; those that it consists of do not count themselves."""
+        """Do the operation; the operations that it consists of do not count themselves."""
         is_write = half is not None
         if self.is_inside or not self._counts(path) or (self.stop.side == "midst" and not is_write):
             return real()
@@ -78,7 +78,7 @@ class Counter:
             self.is_inside = False
 
     def _counts(self, path: object) -> bool:
-        if isinstance(path, int):  # a descriptor
+        if isinstance(path, int):  # it is a descriptor
             try:
                 path = os.readlink(f"/proc/self/fd/{path}")
             except OSError:
@@ -151,7 +151,7 @@ def install(stop: Stop) -> None:
 
             return counter.call("write", path, whole, half)
 
-        with contextlib.suppress(AttributeError):  # a file without buffer
+        with contextlib.suppress(AttributeError):  # the file may have no buffer
             file.write = write
         return file
 

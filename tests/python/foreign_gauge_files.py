@@ -142,7 +142,7 @@ def openqcd(U: Links) -> bytes:
     for n in np.ndindex(t, x, y, z):
         if sum(n) % 2 == 0:
             continue
-        here = (n[0], n[3], n[2], n[1])  # t z y x
+        here = (n[0], n[3], n[2], n[1])  # the order is t z y x
         for mu in (3, 0, 1, 2):
             behind = list(here)
             behind[3 - mu] = (behind[3 - mu] - 1) % U.shape[3 - mu]

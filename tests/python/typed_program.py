@@ -1,5 +1,5 @@
-"""This program is for `mypy --strict`: what the public interface promises to a type checker. It is not
-run."""
+"""This program is for `mypy --strict`: it shows what the public interface promises to a type checker. It is
+not run."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_errors_cover_the_mean():
         found = autocorrelation("x", autoregressive(rng, 1000, 0.7), np.arange(1000))
         pulls.append(found.mean / found.error)
     assert abs(np.mean(pulls)) < 4 / np.sqrt(60)
-    assert 0.75 < np.std(pulls) < 1.25  # sigma of the width: 1 / sqrt(120) = 0.09
+    assert 0.75 < np.std(pulls) < 1.25  # sigma of the width is 1 / sqrt(120) = 0.09
 
 
 def test_gaps_are_taken_into_account():
@@ -63,7 +63,7 @@ def test_errors_with_measurements_missing_at_random(kept):
         pulls.append(found.mean / found.error)
         factors.append(found.variance_factor)
     assert np.mean(factors) == pytest.approx(1 + 8 * kept, rel=0.15)
-    assert 0.8 < np.std(pulls) < 1.25  # sigma of the width: 1 / sqrt(240) = 0.065
+    assert 0.8 < np.std(pulls) < 1.25  # sigma of the width is 1 / sqrt(240) = 0.065
 
 
 def test_two_stretches_of_one_chain_have_the_error_of_both():

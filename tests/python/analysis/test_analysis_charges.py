@@ -246,7 +246,7 @@ def test_a_state_that_has_not_died_out_is_warned_about() -> None:
     assert "still 12 % of its size" in words
     two_point, numerators = ensemble(800, 3)
     found = fit_charges(two_point, numerators)
-    assert 0 < found.quality.excited_at_end < 0.1  # exp(-0.5 * 7) = 0.03
+    assert 0 < found.quality.excited_at_end < 0.1  # this is exp(-0.5 * 7) = 0.03
     assert found.quality.excited_at_end < found.quality.excited_at_end_limit < 0.15
     assert found.warnings == ()
 

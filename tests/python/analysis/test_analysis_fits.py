@@ -195,7 +195,7 @@ def test_averaged_masses_have_honest_errors():
         assert abs(pulls[name].mean()) < 0.2 + 0.34, name
         assert 0.8 - 0.24 < pulls[name].std() < 1.2 + 0.24, name
     together = np.concatenate(list(pulls.values()))
-    assert abs(together.mean()) < 0.2 + 0.17  # twice the scatter over all 144, as above
+    assert abs(together.mean()) < 0.2 + 0.17  # this adds twice the scatter over all 144
     assert 0.8 < together.std() < 1.2
 
 
@@ -225,7 +225,7 @@ def test_autocorrelated_data_get_larger_errors_and_say_so():
     fit = fit_particle([chain], np.arange(600), AnalysisOptions())
     ignored = fit_particle([chain], np.arange(600), AnalysisOptions(autocorrelation="none"))
     rho = np.exp(-1 / 5.0)
-    exact = (1 + rho) / (1 - rho)  # 2 tau_int = 10.0
+    exact = (1 + rho) / (1 - rho)  # this is 2 tau_int = 10.0
     assert 0.5 * exact < fit.inflation < 2 * exact
     assert any("tau_int" in note for note in fit.notes)
     late, late_ignored = (

@@ -419,7 +419,7 @@ def test_files_of_moving_sinks_end_in_a_report(tmp_path: Path, is_stored: bool) 
             dataset = file.create_dataset(f"correlators/{name}", data=data.values[:, None])
             kind = "baryon" if name == "nucleon" else "three_point"
             dataset.attrs.update({"type": kind, "particle": "nucleon", "boundary_t": "antiperiodic"})
-            dataset.attrs["momenta"] = data.momenta.ravel()  # as trellis measure writes them
+            dataset.attrs["momenta"] = data.momenta.ravel()  # trellis measure writes them so
             dataset.attrs["sink_momentum"] = data.attributes.get("sink_momentum", [0, 0, 0])
     out = tmp_path / "analysis"
     results = analyze(tmp_path, output=out)

@@ -25,7 +25,7 @@ class Lattice:
     with growth = m_N - 3 m_pi / 2."""
 
     energies: tuple[float, float]
-    ratio: float  # of sink times source overlaps, excited state over nucleon
+    ratio: float  # this is one of sink times source overlaps, excited state over nucleon
     extent: int
     growth: float
     noise: float
@@ -42,7 +42,7 @@ class Lattice:
         for name, J in CURRENTS.items():
             N[name] = OUTSIDE[name] * C
             for T in t:
-                inner = np.arange(1, T)  # of the current, off source and sink
+                inner = np.arange(1, T)  # times of the current lie off source and sink
                 N[name][T] += sum(
                     sink[n] * J[n][m] * source[m] * decays[n][T - inner] @ decays[m][inner]
                     for n in range(2)

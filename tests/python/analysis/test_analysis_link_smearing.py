@@ -57,7 +57,7 @@ def test_the_text_of_the_run_file_where_there_are_no_tables() -> None:
     assert smearing_in_time(said(run_file=run_file)) == "flow 1"
     assert smearing_in_time(said(run_file="no TOML = = at all")) is None
     assert smearing_in_time(said(run_file="smearing = 3")) is None
-    assert smearing_in_time(said("no JSON", run_file)) is None  # a file that says something, and not this
+    assert smearing_in_time(said("no JSON", run_file)) is None  # this file says something, and not this
     assert smearing_in_time(said(json.dumps({"smearing": {}}), run_file)) is None
     assert smearing_in_time(Measurements()) is None
 

@@ -158,7 +158,7 @@ def test_few_configurations(tmp_path: Path, capsys: pytest.CaptureFixture, count
 
 
 def test_a_sign_and_a_phase_change_nothing(tmp_path: Path) -> None:
-    """Correlators of the other sign: conventions differ, masses do not."""
+    """Correlators have the other sign or a phase: conventions differ, masses do not."""
     plain = analyze(edited(tmp_path / "plain.h5", lambda v: v))
     negative = analyze(edited(tmp_path / "negative.h5", lambda v: -v))
     for name, particle in plain.particles.items():
@@ -329,7 +329,7 @@ def test_charges_do_not_depend_on_the_sign_of_the_nucleon(tmp_path: Path) -> Non
 
 
 def test_a_chain_that_never_accepts_is_warned_about(tmp_path: Path) -> None:
-    """Its series stand still, and <exp(-dH)> underflows to 0."""
+    """The series of such a chain stand still, and <exp(-dH)> underflows to 0."""
     with h5py.File(tmp_path / "stream.h5", "w") as file:
         file.attrs.update(kind="gauge_stream", lattice=[4, 4, 4, 8])
         file["trajectory"] = np.arange(1, 31)

@@ -51,7 +51,7 @@ every = pytest.mark.parametrize("engine", ["hyperqueue", "flux-stand-in", "flux"
 
 @every
 def test_a_campaign(engine, tmp_path):
-    """Failures are repeated, several ranks start as often as they should, statuses come through."""
+    """Failures are repeated, several ranks start as often as they should, and statuses come through."""
     campaign = parse_campaign(TASKS.replace("GPUS", "1"), tmp_path)
     found = Manager(campaign, parse_machine(engine.machine)).run()
     assert found.counts == {"done": 7}
@@ -88,7 +88,7 @@ def test_a_task_is_killed_and_left_overs_are_found(engine, tmp_path):
 
 @every
 def test_a_node_dies(engine, tmp_path, monkeypatch):
-    """The engine says so, the node is left out, its tasks run on the other."""
+    """The engine says so, the node is left out, and its tasks run on the other one."""
     tasks = '[campaign]\nname = "c"\n[[task]]\nname = "t-{i}"\nover = { i = "1..8" }\nthreads = 2\n'
     tasks += 'command = "touch begun; until test -e killed; do sleep 0.05; done; echo x > {output}"\n'
     tasks += 'outputs = ["t.{i}"]\n'

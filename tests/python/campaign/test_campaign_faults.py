@@ -77,8 +77,8 @@ command = "true"
 @pytest.mark.parametrize(
     "command, output",
     [
-        ("true", '"a"'),  # missing
-        ("printf 12345 > {output}", '{ path = "a", bytes = 6 }'),  # truncated
+        ("true", '"a"'),  # it is missing
+        ("printf 12345 > {output}", '{ path = "a", bytes = 6 }'),  # it is truncated
         ("echo begun > {output}", '{ path = "a", end_marker = "end" }'),
         ("echo x > {output}", f'{{ path = "a", sha256 = "{hashlib.sha256(b"y").hexdigest()}" }}'),
         ("true", '{ path = "a", min_bytes = 1 }'),
@@ -187,7 +187,7 @@ def test_failures_are_classified(tmp_path: Path, task: str, failure: str) -> Non
     path = write(tmp_path, f"[[task]]\nname = 'a'\n{task}\n")
     result = run(path)
     assert result.failed["a"].startswith(f"{failure}: ")
-    if "nobody-makes-this" not in task:  # which may still come
+    if "nobody-makes-this" not in task:  # it may still come
         assert read_status(load_campaign(path))["failed"]["a"].startswith(f"{failure}: ")
 
 
@@ -298,7 +298,7 @@ command = "true"
 
 
 def test_a_bad_node_is_quarantined_and_its_tasks_run_elsewhere(tmp_path: Path) -> None:
-    """Everything fails on n1; nothing else says so."""
+    """Everything fails on n1, and nothing else says that the node is bad."""
     path = write(
         tmp_path,
         """
@@ -316,7 +316,7 @@ threads = 2
     on_bad = [row for row in attempts(tmp_path) if '"n1"' in row["places"]]
     assert 2 <= len(on_bad) <= 4
     again = write(tmp_path, path.read_text().removeprefix(tools.HEAD).replace("1..8", "1..12"))
-    assert run(again, machine(nodes=3)).counts == {"done": 12}  # and it stays out
+    assert run(again, machine(nodes=3)).counts == {"done": 12}  # it stays out
     assert len([row for row in attempts(tmp_path) if '"n1"' in row["places"]]) == len(on_bad)
 
 

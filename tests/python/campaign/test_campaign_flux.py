@@ -129,7 +129,7 @@ def test_a_job_that_waits_is_ended_at_once(one):
 
 @on_flux
 def test_a_client_that_is_killed(one):
-    """Its job is ended before the attempt is reported: nothing may run beside the next."""
+    """The job is ended before the attempt is reported: nothing may run beside the next attempt."""
     handle = one.begin("sh", "-c", "echo $$ > pid; sleep 300")
     pid = one.folder / "pid"
     wait_for(lambda: pid.exists() and pid.read_text())

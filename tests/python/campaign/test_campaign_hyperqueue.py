@@ -41,7 +41,7 @@ def _server(folder: Path) -> int:
 
 
 def test_statuses(one):
-    """`hq submit --wait` itself ends with 0 in all these cases."""
+    """In all these cases `hq submit --wait` itself ends with 0."""
     assert one.end(one.begin("sh", "-c", "exit 0")) == Ended(0)
     assert one.end(one.begin("sh", "-c", "exit 5")) == Ended(5)
     assert one.end(one.begin("sh", "-c", "kill -9 $$")) == Ended(-9)

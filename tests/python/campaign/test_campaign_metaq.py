@@ -247,7 +247,7 @@ def test_imported_directory_runs(tmp_path):
     assert ended.returncode == 1
     assert (root / "finished/good").is_file()
     assert (root / "failed/poor").is_file()
-    assert (root / "ran").read_text() == "ran\n"  # once, though it reserves two nodes
+    assert (root / "ran").read_text() == "ran\n"  # it runs once, though it reserves two nodes
     status = json.loads((root / "old.state/metaq/todo/sub/good.json").read_text())
     assert status["status"] == 0
     again = subprocess.run([*words, "import-metaq", str(root), str(file)], capture_output=True, text=True)
@@ -270,7 +270,7 @@ def test_scripts_with_odd_names_run(tmp_path):
 
 
 def test_scripts_of_one_name_run_one_after_the_other(tmp_path):
-    """They share one place in working/; each of them runs once."""
+    """The scripts share one place in working/; each of them runs once."""
     for where in ("priority/a", "todo/a", "todo/sub/a"):
         script(tmp_path / "queue" / where, f"echo {where} >> ran; sleep 0.2")
     assert import_and_run(tmp_path) == {"done": 3}

@@ -112,7 +112,7 @@ retries = { task = 0 }
 
 @pytest.mark.parametrize("launcher", ["process", "agents"])
 def test_what_left_its_session_is_ended_before_the_next_task(tmp_path: Path, launcher: str) -> None:
-    """A daemon, or an MPI rank, would go on holding its GPU."""
+    """A daemon, or an MPI rank, would go on to hold its GPU."""
     where = machine(nodes=1) if launcher == "process" else agents(tmp_path, "node n1 &", "n1")
     assert run(write(tmp_path, ESCAPE), where).counts == {"done": 2}
     assert not tools.alive(int((tmp_path / "work/a").read_text()))
@@ -185,7 +185,8 @@ def test_a_program_whose_agent_died_before_it_was_tied_to_it_ends() -> None:
 
 
 def test_a_slow_node_is_no_bad_node(tmp_path: Path) -> None:
-    """n2 takes five times as long: it gets fewer tasks, nothing runs twice, nothing is quarantined."""
+    """The node n2 takes five times as long: it gets fewer tasks, nothing runs twice, nothing is
+    quarantined."""
     path = write(
         tmp_path,
         """
@@ -206,7 +207,7 @@ estimate = 0.15
 
 
 def test_a_lump_that_reports_late_and_one_that_never_does(tmp_path: Path) -> None:
-    """n1 works alone after the join time; n2 is used from when it comes, n3 is left out."""
+    """The node n1 works alone after the join time; n2 is used from when it comes, and n3 is left out."""
     late = f"(until test -s {tmp_path}/work/nodes; do sleep 0.05; done; node n2) &"
     where = agents(tmp_path, f"node n1 &\n{late}", "n1 n2 n3", join=5)
     path = write(tmp_path, held(16))
@@ -289,7 +290,7 @@ RETURNING = "node n1 &\n(node n2; sleep 0.5; node n2) &"
 
 
 def test_a_node_that_returns_stays_out_until_it_is_found_sound(tmp_path: Path) -> None:
-    """Without a health command nobody can say that it is."""
+    """Without a health command nobody can say that the node is sound."""
     path = write(tmp_path, held(12))
     manager = kill_agent_once(agents(tmp_path, RETURNING, "n1 n2"), path, "n2")
     let_go_when(manager, "n2 is back", tmp_path)

@@ -260,7 +260,7 @@ def test_a_manager_that_was_silent_for_long_is_alive_when_it_counts_again(tmp_pa
 
 
 def test_a_manager_shows_itself_alive_before_it_claims_after_long_judging(tmp_path: Path) -> None:
-    """Large outputs take longer than a lease: others took it for dead, and its new claims over."""
+    """Large outputs take longer than a lease: others took the manager for dead, and its new claims over."""
     path = write(
         tmp_path,
         "[[task]]\nname = 'a'\ncommand = 'echo x > {output}'\noutputs = ['a']\n"

@@ -79,7 +79,7 @@ def test_idle_cores_by_cause(campaign):
         {
             "work": 4 + 4 + 2,
             "start-up": 0.5 * 4,
-            "dependencies": 4 * 2 + 2 * 3 + 2 * 3,  # 1 to 5, 5 to 7, 8 to 10
+            "dependencies": 4 * 2 + 2 * 3 + 2 * 3,  # from 1 to 5, 5 to 7 and 8 to 10 they wait
             "ready but not started": 4,
             "failed attempts": 2,
             "nodes lost": 0,

@@ -73,7 +73,7 @@ def test_all_figures_are_finite_numbers(name: str, keys: str) -> None:
 def test_a_machine_of_which_no_node_is_ever_usable(
     tmp_path: Path, allocation: str, start_up: str, until: float
 ) -> None:
-    """Its GPUs are not shown as busy, and the text says why nothing was done."""
+    """The GPUs of such a machine are not shown as busy, and the text says why nothing was done."""
     where = tmp_path / "m.toml"
     where.write_text(machine_text(2, 4, 2, allocation=f"{allocation}\n[start_up]\n{start_up}"))
     path = write(tmp_path, "[[task]]\nname = 't'\ncommand = 'true'\ngpus_per_rank = 1\nestimate = 100\n")
@@ -129,7 +129,7 @@ def test_the_graph_of_194_tasks_on_processes(tmp_path: Path) -> None:
     runs = recorded_runs(Path(campaign.state))
     idle = gpu_idle(runs, 8, last_gpu_end(runs))
     print(f"GPU idle until the last GPU task: {100 * idle:.1f} %, {result.seconds:.1f} s")
-    assert idle <= 0.12  # 6 % on a quiet machine (doc/campaign/figures.md); test machines are shared
+    assert idle <= 0.12  # it is 6 % on a quiet machine (doc/campaign/figures.md); test machines are shared
     ends = {run.task: run.end for run in runs}
     for run in runs:
         for other in campaign.tasks[run.task].after:

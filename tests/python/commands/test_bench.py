@@ -1,4 +1,4 @@
-"""`trellis bench`: every kernel is checked on any number of ranks, and wrong options are named."""
+"""With `trellis bench` every kernel is checked on any number of ranks, and wrong options are named."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def check_masses(M: tr.WilsonClover, found: dict[str, float]) -> None:
         b[0, 0, 0, 0, column // 3, column % 3] = 1
         x, _ = solve.solve(b)
         pseudoscalar += (abs(x) ** 2).sum(axis=(1, 2, 3, 4, 5))
-        gamma_t_x = x[..., [2, 3, 0, 1], :]  # DeGrand-Rossi
+        gamma_t_x = x[..., [2, 3, 0, 1], :]  # this is the DeGrand-Rossi basis
         axial -= (x.conj() * gamma_t_x).real.sum(axis=(1, 2, 3, 4, 5))
     t = np.array([2, 3])
     pcac = ((axial[t + 1] - axial[t - 1]) / (4 * pseudoscalar[t])).mean()
@@ -288,7 +288,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("words", "text"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
 def test_wrong_options(tmp_path: Path, words: tuple[str, ...], text: str) -> None:
-    """With --json they are told on standard output too."""
+    """With --json wrong options are told on standard output too."""
     found = run("bench", *words, cwd=tmp_path, status=2)
     assert f"error: {text}" in found.stderr
     assert found.stdout == "" or "--json" in words

@@ -331,7 +331,7 @@ def test_acceptance_belongs_to_tune(tmp_path: Path) -> None:
     assert "--acceptance belongs to --tune" in said
 
 
-@pytest.mark.parametrize("module", ["typing", "typer"])  # the first one of all, and one of many
+@pytest.mark.parametrize("module", ["typing", "typer"])  # the first one comes first of all, one is of many
 def test_an_interrupt_of_the_first_imports(tmp_path: Path, module: str) -> None:
     """The first imports take a fifth of a second, in which Ctrl-C showed where Python was."""
     (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt")

@@ -84,7 +84,7 @@ def test_a_kill_leaves_no_lock(tmp_path: Path) -> None:
     holder = Holder(tmp_path, 1, 2)
     holder.kill()
     assert json.loads((tmp_path / "measure.lock").read_text())["numbers"] == [1, 2]
-    second = Holder(tmp_path, 5)  # another configuration: the first one's text is still there
+    second = Holder(tmp_path, 5)  # it has another configuration: the first one's text is still there
     assert len((tmp_path / "measure.lock").read_text().splitlines()) == 2
     assert take(tmp_path, 1) == []
     second.end()

@@ -77,7 +77,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_goes_on_with_the_same_bits(
     folder: Path, name: str, words: tuple[str, ...], said: dict[str, object]
 ) -> None:
-    there = {path: sha256(path) for path in (folder / name).glob("c*.000003.*")}  # complete: it stays
+    there = {path: sha256(path) for path in (folder / name).glob("c*.000003.*")}  # it is complete: it stays
     command, *options = words
     refused = run(command, str(WRITTEN / f"{name}.toml"), *options, cwd=folder, status=1).stderr
     assert "words of an earlier language of run files:" in refused

@@ -70,7 +70,7 @@ def exact_error(r: Rational) -> float:
 
 @pytest.mark.parametrize("exponent, low", [(0.5, 1e-6), (0.25, 1e-6), (-0.5, 1e-4)])
 def test_the_error_is_that_of_rounded_coefficients(exponent: float, low: float, tmp_path: Path) -> None:
-    """Terms cancel by (high / low)^exponent at the lower end, their roundings do not."""
+    """Terms cancel by (high / low)^exponent at the lower end, and their roundings do not."""
     r = rational_power(exponent, low=low, high=5.0, tolerance=1e-13, cache=tmp_path / "c.json")
     found = exact_error(r)
     assert found <= 1.001 * r.error

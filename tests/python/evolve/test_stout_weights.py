@@ -106,7 +106,8 @@ def test_bad_weights_in_run_files(tmp_path: Path) -> None:
 
 
 def test_a_run_with_weighted_planes(tmp_path: Path) -> None:
-    """The traces of a sea flavour are those of a valence flavour on the same links; it goes on, and warns."""
+    """The traces of a sea flavour are those of a valence flavour on the same links; the run goes on, and
+    warns."""
     negative = TOML.replace("-0.01", "-0.02")
     valence = f"""
 [measure.fermions]

@@ -79,7 +79,7 @@ def test_the_same_bits(plain: Path, tmp_path: Path, ranks: int, threads: int) ->
     folder = write_run(tmp_path)
     found = run("generate", "run.toml", cwd=folder, ranks=ranks, OMP_NUM_THREADS=str(threads))
     assert content(folder) == content(plain)
-    assert "\x1b" not in found.stdout + found.stderr  # no progress bar, though mpirun's ranks have a terminal
+    assert "\x1b" not in found.stdout + found.stderr  # mpirun's ranks have a terminal, but no progress bar
     assert len(re.findall(r"^ +\d+  plaquette ", found.stdout, flags=re.MULTILINE)) == 12
 
 
@@ -251,7 +251,7 @@ def test_a_stream_that_is_ahead_of_the_state(plain: Path, tmp_path: Path, ranks:
         assert file["trajectory"][-1] == 6
         assert file["occasional/reversibility_links/trajectory"][()].tolist() == [5]
         assert file.attrs["last_state"] == 6
-    (folder / "out" / "checkpoint.000006.ildg").write_text("half of it")  # an interrupted save
+    (folder / "out" / "checkpoint.000006.ildg").write_text("half of it")  # this is an interrupted save
     write_run(tmp_path)
     assert run("generate", "run.toml", cwd=folder, ranks=ranks).stderr == ""
     assert content(folder) == content(plain)
@@ -454,7 +454,7 @@ def test_trajectories_are_not_for_tuning(tmp_path: Path) -> None:
 
 
 def test_violations_at_the_begin_of_the_thermalisation(tmp_path: Path) -> None:
-    """From the third in a row they are no matter of the start; all are counted at the end."""
+    """From the third in a row on, violations are no matter of the start; all are counted at the end."""
     course = {"total": 13, "thermalisation": 12}
     folder = write_run(
         tmp_path, integrator=[level(1)], molecular_dynamics={"length": 2.0}, trajectories=course
@@ -488,7 +488,7 @@ def test_nothing_is_left_to_do(plain: Path) -> None:
 
 
 def test_tuning_does_not_extrapolate_from_a_large_dH(tmp_path: Path) -> None:
-    """Two leapfrog steps of length 1.5 at beta 30: dH of 10^5, which doubled steps do not quarter."""
+    """Two leapfrog steps of length 1.5 at beta 30 have dH of 10^5, which doubled steps do not quarter."""
     folder = write_run(
         tmp_path,
         action={"beta": 30.0},

@@ -1,4 +1,5 @@
-"""trellis generate with multigrid: trajectories of conjugate gradients, the same bits, what is refused."""
+"""With multigrid trellis generate makes trajectories of conjugate gradients and the same bits, and refuses
+some keys."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def run_text(light: dict[str, Any] | None = None, **tables: Any) -> str:
 
 
 def series(folder: Path) -> dict[str, np.ndarray]:
-    """Arrays that a run has written, by name."""
+    """Return the arrays that a run has written, by name."""
     with h5py.File(folder / "out" / "stream.h5") as file:
         return {name: dataset[()] for name, dataset in file["observables"].items() if "seconds" not in name}
 

@@ -409,7 +409,8 @@ def test_hisq(tmp_path: Path) -> None:
 
 
 def test_stout_links_beside_hisq(tmp_path: Path) -> None:
-    """[smearing] acts on the flavour that is not HISQ, and on its force: dH falls as the step squared."""
+    """The table [smearing] acts on the flavour that is not HISQ, and on its force: dH falls as the step
+    squared."""
     light = changed(LIGHT, {"type": "hisq", "rational": {"high": 20}})
     other = {"name": "stout", "type": "staggered", "n_f": 1, "mass": 0.2}
     dH, forces = [], []
@@ -464,8 +465,8 @@ def test_odd_parameters_are_named(tmp_path: Path) -> None:
 
 def test_steps_that_are_rounded_once() -> None:
     """Inner levels get steps for the drifts that the outer level really makes."""
-    assert whole_steps([5, 1], [0.3, 0.25]) == [2, 1]  # 0.25 / (2/5) = 0.6
-    assert whole_steps([5, 1], [0.3, 0.5]) == [2, 2]  # 1.25
+    assert whole_steps([5, 1], [0.3, 0.25]) == [2, 1]  # this is 0.25 / (2/5) = 0.6
+    assert whole_steps([5, 1], [0.3, 0.5]) == [2, 2]  # this is 1.25
     assert whole_steps([4, 2], [2.0, 2.0]) == [8, 2]
     assert whole_steps([4, 2, 3], [0.0, 0.0, 1.0]) == [1, 1, 24]
 

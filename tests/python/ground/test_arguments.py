@@ -123,7 +123,7 @@ REFUSED: dict[str, list[Call]] = {
     ],
     "bound to an operator": [
         lambda f, M=M: tr.cg()(M)
-        for M in (3, None, tr.cg(), tr.quenched)  # no operators
+        for M in (3, None, tr.cg(), tr.quenched)  # these are no operators
     ]
     + [lambda f: tr.cg()(f.U)],
     "solver takes a solver like tr.cg\\(\\)": [
@@ -241,7 +241,7 @@ def test_refused(fields: Fields, text: str) -> None:
 
 
 def test_names_of_files_that_are_not_utf_8(fields: Fields, tmp_path: Path) -> None:
-    """File systems may have such names; an error names them before the compiled core sees them."""
+    """File systems may have such names; an error names the file before the compiled core sees it."""
     name = os.fsencode(tmp_path) + b"/J\xfcrgen"
     calls = (tr.read_gauge_field, fields.U.write, fields.S.write, tr.read_propagator)
     for call in calls:

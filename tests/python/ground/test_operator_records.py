@@ -119,7 +119,7 @@ def test_the_flag_is_what_propagators_do(U: tr.GaugeField) -> None:
     ):
         solve = tr.even_odd(tr.cg(tolerance=1e-10))(M)
         there, back = (solve.propagator(tr.point_source(U.geometry, at)).to_numpy() for at in (origin, x))
-        found = there[x[::-1]]  # [spin sink, spin source, colour sink, colour source]
+        found = there[x[::-1]]  # the order is [spin sink, spin source, colour sink, colour source]
         expected = np.einsum("ab,bcij,cd->daji", gamma5, back[origin].conj(), gamma5)
         difference = np.abs(found - expected).max() / np.abs(found).max()
         assert (difference < 1e-7) == M.is_gamma5_hermitian, (M, difference)

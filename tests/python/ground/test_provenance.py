@@ -115,7 +115,7 @@ def test_the_revision_of_sources(tmp_path: Path) -> None:
     source = tmp_path / "checkout"
     git = ["git", "-C", str(source), "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", "init", "-q", source], check=True)
-    assert written_revision(source) == "unknown"  # no commit
+    assert written_revision(source) == "unknown"  # it has no commit
     (source / "file").write_text("old")
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-qm", "first"], check=True)

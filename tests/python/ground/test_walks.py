@@ -56,7 +56,7 @@ def test_staggered(U: tr.GaugeField, operator: type) -> None:
 
 @pytest.mark.parametrize("inner", ["single", "half"])
 def test_mixed_solves(U: tr.GaugeField, inner: str) -> None:
-    """All iterations of the first solve are on trial; the later ones take what it chose."""
+    """All iterations of the first solve are on trial; the later solves take what it chose."""
     solve = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-8), inner=inner))
     source = tr.point_source(U.geometry, (0, 0, 0, 0))
     walls = tr.MoebiusDomainWall(U, mass=0.2, Ls=4)

@@ -437,7 +437,7 @@ def test_a_full_disk_and_a_damaged_result(measured: Path) -> None:
     """The message names the file; what is finished stays, and --resume does the rest once there is room."""
     full = measured / "full"
     for change, lost in (
-        (('["pion", "rho"]', '["all"]'), "correlators.000006.unfinished"),  # the first of two sources
+        (('["pion", "rho"]', '["all"]'), "correlators.000006.unfinished"),  # this is the first source
         (("directory", "propagators = true\ndirectory"), "propagator.000006.0.h5"),
     ):
         name = write_run(measured, ('"out"', '"full"'), change)
@@ -493,7 +493,7 @@ def test_a_kill_loses_the_configuration_in_hand_only(measured: Path) -> None:
         process.kill()
         process.wait()
     run("measure", name, "--resume", cwd=measured)
-    assert len(list(killed.iterdir())) == 6  # nothing half written
+    assert len(list(killed.iterdir())) == 6  # nothing is half written
     for path in sorted((measured / "out").iterdir()):
         assert datasets(killed / path.name) == datasets(path)
 
@@ -512,7 +512,7 @@ def test_lattices_that_differ(measured: Path) -> None:
     assert not (measured / "differ").exists()
     run("measure", write_run(measured, (files, '"small.13.ildg"'), *changes), cwd=measured)
     name = write_run(measured, *changes)
-    found = run("measure", name, "--resume", cwd=measured)  # of other numbers: nothing there is of this run
+    found = run("measure", name, "--resume", cwd=measured)  # the numbers are other ones
     name = write_run(measured, (files, '["ensemble/configuration.000012.ildg", "small.13.ildg"]'), *changes)
     found = run("measure", name, "--resume", cwd=measured, status=1)
     assert "[4, 4, 4, 4]" in found.stderr

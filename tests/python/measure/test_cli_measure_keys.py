@@ -152,7 +152,7 @@ def octet(q1: np.ndarray, q2: np.ndarray, parity: int, time: int) -> np.ndarray:
     exchange = np.einsum("abcdef,tnipaf,tnikbe,tngkcd->tgp", colours, T1, D, T1, optimize=True)
     projector = GAMMA_T @ (np.eye(4) + parity * GAMMA_T) / 2
     values = np.einsum("pg,tgp->t", projector, direct - exchange)
-    values[:time] *= -1  # wrapped around
+    values[:time] *= -1  # these times wrapped around
     return np.roll(values, -time)
 
 
@@ -207,7 +207,7 @@ def test_baryons_of_negative_parity(folder: Path, U: tr.GaugeField) -> None:
 
 def with_phases(U: tr.GaugeField, angles: tuple[float, ...]) -> tr.GaugeField:
     """Return links times exp(i angle) on the last slice of each direction."""
-    links = U.to_numpy()  # [t, z, y, x, mu, row, column]
+    links = U.to_numpy()  # the indices are [t, z, y, x, mu, row, column]
     for mu, angle in enumerate(angles):
         last = [slice(None)] * 5
         last[3 - mu], last[4] = -1, mu
@@ -427,7 +427,7 @@ def test_flavours_of_mesons(folder: Path, U: tr.GaugeField) -> None:
         for kappa in (0.125, 0.11)
     )
     for name, expected in (
-        ("anti_kaon", tr.meson(light, strange, "gamma5", "gamma5").conj()),  # sum tr S_s S_l^dagger
+        ("anti_kaon", tr.meson(light, strange, "gamma5", "gamma5").conj()),  # this is sum tr S_s S_l^dagger
         ("phi_x", tr.meson(strange, strange, "gamma_x", "gamma_x")),
         ("k_star_y", tr.meson(light, strange, "gamma_y", "gamma_y")),
         ("light", tr.meson(light, light, "gamma_t gamma5", "gamma5")),

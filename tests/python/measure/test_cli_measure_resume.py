@@ -78,7 +78,7 @@ def test_the_same_content_with_another_date_or_name(folder: Path) -> None:
 
 
 def test_files_without_checksums_are_compared_by_their_plaquette(folder: Path) -> None:
-    """openQCD's format has none, and results of another format have checksums of another kind."""
+    """The format of openQCD has none, and results of another format have checksums of another kind."""
     (folder / "field.1.ildg").unlink()
     replace(folder / "field.1.openqcd", 1, "openqcd")
     assert "field.1.openqcd has another name or date" in resume(folder)
@@ -117,7 +117,7 @@ def test_results_with_a_flipped_bit(folder: Path, name: str, ranks: int) -> None
 
 
 def test_results_without_checksums_of_their_numbers(folder: Path) -> None:
-    """Results of older versions have none; an attribute of another type is another checksum."""
+    """Results of older versions have no such checksums; an attribute of another type is another checksum."""
     for path in folder.glob("out/*.h5"):
         with h5py.File(path, "a") as file:
             for name in ["configurations", *(f"solves/{n}" for n in file["solves"]), "correlators/pion"]:
@@ -300,7 +300,7 @@ def test_stored_propagators_of_another_run(plain: Path, begun: Path) -> None:
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b[:300] + bytes(8) + b[308:], lambda b: b""])
 def test_damaged_files_of_sources_are_of_no_use(plain: Path, begun: Path, damage: Callable) -> None:
-    """All sources are measured, and it is said why."""
+    """All sources are measured, and the run says why."""
     path = begun / "out/correlators.000001.unfinished"
     path.write_bytes(damage(path.read_bytes()))
     said = resume(begun)

@@ -98,7 +98,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_stated_memory_covers_the_peak(tmp_path: Path, case: str) -> None:
-    """A third of it and 96 MiB may be left: the largest parts do not all exist at one time."""
+    """A third of the memory and 96 MiB may be left: the largest parts do not all exist at one time."""
     fermion, solver, correlators = CASES[case]
     # Staggered propagators have a sixteenth of the numbers.
     lattice = (16, 16, 16, 16) if "staggered" in fermion or "hisq" in fermion else (8, 8, 8, 8)

@@ -231,7 +231,8 @@ def test_auto_leaves_quarks_to_bicgstab_where_a_set_up_does_not_pay(folder: Path
 def test_auto_takes_multigrid_for_the_quarks_for_which_it_pays(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The light quark takes BiCGStab a hundred times as long as it does; the results are those of cg."""
+    """The trial says that BiCGStab takes a hundred times as long for the light quark; the results are those
+    of cg."""
     real = of_measurement.try_krylov
 
     def slow(M: tr.WilsonClover, **keys: Any) -> KrylovTrial:

@@ -56,7 +56,7 @@ def folder(fields: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 def test_hisq_has_the_eight_channels_of_a_smeared_source(folder: Path) -> None:
     text = HISQ + SOURCES + 'type = "gaussian"\nwidth = 1.0\nsteps = 4\n[sink]\ntype = "gaussian"\n'
     found = measure(HEAD + text + CONDENSATE + OUT.format("out"))
-    assert found.solves == 3  # two sources and the condensate
+    assert found.solves == 3  # these are two sources and the condensate
     U = tr.read_gauge_field("field.1.ildg")
     M = tr.HISQ(U, mass=0.3, epsilon=-0.1)
     with h5py.File("out/correlators.000001.h5") as file:

@@ -116,7 +116,7 @@ def test_formats(tmp_path: Path) -> None:
     assert files["csv"].read_text().splitlines()[0].startswith("nodes,ranks,grid")
     assert r"\textbf{2}" in files["latex"].read_text()
     page = files["page"].read_text()
-    assert page.count("<svg") == 5  # strong, weak, parts, phases, roofline
+    assert page.count("<svg") == 5  # they are strong, weak, parts, phases, roofline
     assert "http" not in page.replace("http://www.w3.org", "")
     assert "factor 2" in page
 

@@ -39,7 +39,7 @@ def test_openacc() -> None:
     assert (strange.mass, strange.pseudofermions, strange.charge_thirds) == (0.1, 2, -1)
     assert run.background.b == (0, 0, 1)
     assert [(level.scheme, level.steps) for level in run.integrator] == [("omelyan2", 8), ("omelyan2", 2)]
-    assert run.molecular_dynamics.length == pytest.approx(2**0.5, rel=1e-15)  # TrajLength 1.0
+    assert run.molecular_dynamics.length == pytest.approx(2**0.5, rel=1e-15)  # TrajLength is 1.0
     assert run.integrator[0].monomials == ["up", "strange"]
     assert (run.molecular_dynamics.tolerance, run.metropolis.tolerance) == (1e-7, 1e-8)
     assert (run.trajectories.total, run.trajectories.thermalisation) == (100, 5)  # Ntraj has the ThermNtraj
@@ -58,7 +58,7 @@ def test_line_ends_comments_and_a_mark(text: str, end: str) -> None:
     """The run file is the same from an input with Windows' line ends, empty lines, comments, a byte order
     mark."""
     convert = CONVERTERS[text]
-    text = text.removeprefix("prompt 0\n")  # so that MILC's first line is a key that counts
+    text = text.removeprefix("prompt 0\n")  # MILC's first line is then a key that counts
     assert convert("\ufeff" + text.replace("\n", end)) == convert(text)
 
 
@@ -199,7 +199,7 @@ def test_milc() -> None:
     assert run.molecular_dynamics.length == pytest.approx(2**0.5, rel=1e-15)
     assert [(level.scheme, level.steps) for level in run.integrator] == [("omelyan2", 25)]
     assert (run.trajectories.total, run.trajectories.thermalisation) == (210, 10)
-    assert load(from_milc(MILC)) == run  # dyn_flavors
+    assert load(from_milc(MILC)) == run  # the key is dyn_flavors
     with pytest.raises(BadArgument, match="lacks dyn_flavors: give `flavours`"):
         from_milc(MILC.replace("dyn_flavors", "flavors"))
     with pytest.raises(BadArgument, match="flavours"):
@@ -312,7 +312,7 @@ def test_milc_with_tadpole_factors() -> None:
 
 
 def test_milc_without_naik_epsilons() -> None:
-    """They stand in its file of rational functions, and matter for charm."""
+    """The epsilons stand in MILC's file of rational functions, and matter for charm."""
     text = from_milc(MILC.replace("naik_term_epsilon 0 0 -0.23\n", ""))
     assert "# epsilon is 0: MILC keeps naik_term_epsilon in its file of rational functions" in text
     assert "epsilon is 0" not in from_milc(MILC)
@@ -376,7 +376,7 @@ def test_openacc_with_groups_of_parallel_tempering() -> None:
 
 
 def test_the_interval_of_openacc_configurations() -> None:
-    """It is taken over, or said not to be where no trajectory is left after the thermalisation."""
+    """The interval is taken over, or said not to be where no trajectory is left after the thermalisation."""
     assert load(from_openacc(OPENACC)).trajectories.keep_every == 10
     text = from_openacc(OPENACC.replace("ThermNtraj      5", "ThermNtraj      100"))
     assert "StoreConfInterval of MontecarloParameters" in text

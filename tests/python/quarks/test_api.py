@@ -63,7 +63,7 @@ def test_the_example_of_the_manual(
     np.testing.assert_allclose(array, S.to_numpy(), atol=1e-9)
     assert report.converged
     assert len(report.relative_residuals) == 12
-    assert (report.messages, report.message_bytes) == (0, 0)  # one process
+    assert (report.messages, report.message_bytes) == (0, 0)  # there is one process
     assert report.launches > report.sums > report.iterations
     assert report.largest_residual < 3e-10  # the tolerance is that of the even-odd system
     printed = capsys.readouterr().out
@@ -77,7 +77,7 @@ def test_arrays_come_and_go(U: tr.GaugeField) -> None:
     V = tr.GaugeField.from_numpy(links)
     assert V.geometry.extents == LATTICE
     assert np.array_equal(V.to_numpy(), links)
-    links[...] = 0  # a copy: the field keeps its links
+    links[...] = 0  # this is a copy: the field keeps its links
     assert V.plaquette == U.plaquette
     with pytest.raises(tr.BadArgument, match=r"links must have the shape \[8, 4, 4, 4, 4, 3, 3\]"):
         tr.GaugeField.from_numpy(np.zeros((8, 4, 4, 4, 3, 3, 3)), U.geometry)
@@ -85,7 +85,7 @@ def test_arrays_come_and_go(U: tr.GaugeField) -> None:
 
 def test_plaquette_from_the_links(U: tr.GaugeField) -> None:
     links = U.to_numpy()
-    axis = (3, 2, 1, 0)  # of x, y, z, t in the array
+    axis = (3, 2, 1, 0)  # these are x, y, z, t in the array
     total = 0.0
     for mu in range(4):
         for nu in range(mu + 1, 4):
@@ -96,7 +96,7 @@ def test_plaquette_from_the_links(U: tr.GaugeField) -> None:
 
 
 def test_polyakov_loops_from_the_links(U: tr.GaugeField) -> None:
-    links = U.to_numpy()  # [t, z, y, x, mu, row, column]
+    links = U.to_numpy()  # the indices are [t, z, y, x, mu, row, column]
     for mu, direction in enumerate("xyzt"):
         line = np.moveaxis(links[..., mu, :, :], 3 - mu, 0)
         product = np.broadcast_to(np.eye(3), line.shape[1:])
@@ -251,12 +251,12 @@ def test_mesons_and_baryons(S: tr.Propagator) -> None:
     assert np.all(delta[0, :4].real > 0)
     full = tr.baryon("delta_plus_plus", up=S)
     assert np.all(full[0, :4].real > 0)
-    assert np.array_equal(tr.baryon("nucleon", up=S, down=S), proton)  # the names of run files
+    assert np.array_equal(tr.baryon("nucleon", up=S, down=S), proton)  # run files have these names
     assert np.array_equal(tr.baryon("delta", up=S), delta)
     assert np.array_equal(tr.baryon("delta_full", up=S), full)
     with pytest.raises(tr.BadArgument, match=r"no baryon 'protron'; legal: proton, .*, omega_minus, nucleon"):
         tr.baryon("protron", up=S, down=S)
-    for name in ("sigma_star_zero", "xi_star_minus", "omega_minus"):  # one multiplet for equal quarks
+    for name in ("sigma_star_zero", "xi_star_minus", "omega_minus"):  # equal quarks make one multiplet
         same = tr.baryon(name, up=S, down=S, strange=S)
         assert np.allclose(same, full, rtol=1e-12, atol=1e-12 * np.abs(full).max())
     for wrong in (
@@ -390,7 +390,7 @@ def test_files_without_checksums_are_warned_about(U: tr.GaugeField, tmp_path: Pa
 
 @pytest.mark.parametrize("call, text", WRONG, ids=[text for _, text in WRONG])
 def test_bad_arguments(U: tr.GaugeField, call, text: str) -> None:
-    with pytest.raises(ValueError, match=text) as caught:  # also what people expect without knowing trellis
+    with pytest.raises(ValueError, match=text) as caught:  # people expect this, too, who do not know trellis
         call(U)
     assert isinstance(caught.value, tr.BadArgument)
 
@@ -415,7 +415,7 @@ def test_file_errors(U: tr.GaugeField, tmp_path: Path) -> None:
 
 
 def test_links_of_32_bits(U: tr.GaugeField, tmp_path: Path) -> None:
-    """They are in SU(3) to 1e-7; every operator takes them, and chains start from them."""
+    """Such links are in SU(3) to 1e-7; every operator takes them, and chains start from them."""
     U.write(tmp_path / "single.ildg", precision=32)
     V = tr.read_gauge_field(tmp_path / "single.ildg")
     assert 1e-9 < V.loops()["unitarity_violation"] < 1e-5
@@ -431,7 +431,7 @@ def test_links_of_32_bits(U: tr.GaugeField, tmp_path: Path) -> None:
     with pytest.raises(tr.BadArgument, match="cannot be stored as 12 reals; link_reals = 18 takes them"):
         tr.WilsonClover(V, kappa=0.12, link_reals=12)
     far = U.to_numpy() + 1e-4
-    with pytest.raises(tr.BadArgument, match="links violate SU"):  # no rounding: somebody has to want them
+    with pytest.raises(tr.BadArgument, match="links violate SU"):  # this is no rounding: somebody wants it
         tr.WilsonClover(tr.GaugeField.from_numpy(far, check=False), kappa=0.12)
 
 
@@ -490,7 +490,7 @@ def test_names_are_documented() -> None:
         assert name in dir(tr)
     with pytest.raises(AttributeError, match="no attribute 'read_gauge'") as error:
         tr.read_gauge  # noqa: B018
-    assert (error.value.name, error.value.obj) == ("read_gauge", tr)  # for "Did you mean: ..."
+    assert (error.value.name, error.value.obj) == ("read_gauge", tr)  # "Did you mean: ..." needs it
 
 
 def test_completion_offers_public_names_alone() -> None:

@@ -171,7 +171,7 @@ def test_free_anisotropic_quarks_are_their_momentum_sum() -> None:
         tr.cold(extents), mass=mass, b5=b5, c5=c5, Ls=Ls, M5=M5, nu=nu, xi0=xi0, boundary=boundary
     )
     S = tr.even_odd(tr.cg(tolerance=1e-13))(M).propagator(tr.point_source(M.geometry, (0, 0, 0, 0)))
-    found = S.to_numpy()[..., 0, 0]  # [t, z, y, x, spin, spin]
+    found = S.to_numpy()[..., 0, 0]  # the indices are [t, z, y, x, spin, spin]
     one = [(2 * np.pi * np.arange(L) + angle) / L for L, angle in zip(extents, theta, strict=True)]
     p = np.array(np.meshgrid(*one[::-1], indexing="ij"))[::-1].reshape(4, -1)
     a = np.array([nu / xi0] * 3 + [1])[:, None]

@@ -50,10 +50,10 @@ def test_propagators_solve_the_definition(U: tr.GaugeField, options: dict, form:
     solve = (solver if form is None else tr.even_odd(solver, form=form))(M)
     S = solve.propagator(
         tr.point_source(U.geometry, ORIGIN)
-    ).to_numpy()  # [..., sink, source], spin and colour
+    ).to_numpy()  # the indices are [..., sink, source], spin and colour
     for spin, colour in ((0, 0), (3, 2)):
         column = np.ascontiguousarray(S[..., spin, :, colour])
-        found = positive(column) + column / KAPPA  # 1 / (2 kappa) on the diagonal, nothing else changes
+        found = positive(column) + column / KAPPA  # 1 / (2 kappa) is on the diagonal, nothing else changes
         source = np.zeros_like(found)
         source[0, 0, 0, 0, spin, colour] = 1
         np.testing.assert_allclose(found, source, atol=1e-9)

@@ -38,7 +38,7 @@ def test_moebius_is_the_overlap_at_finite_Ls() -> None:
     assert np.abs(H - H.conj().T).max() < 1e-12
     values, vectors = eigh(H, check_finite=False)
     source = np.zeros((n, 12), dtype=np.complex128)
-    source[:12] = np.eye(12)  # the point source at the origin, columns (spin, colour)
+    source[:12] = np.eye(12)  # this is the point source at the origin, columns (spin, colour)
     at_source = vectors.conj().T @ source
 
     def require_overlap(sign: NDArray[np.complex128], b5: ArrayLike, c5: ArrayLike, Ls: int) -> None:

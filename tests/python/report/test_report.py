@@ -87,7 +87,7 @@ def test_page_has_every_part(made):
 
 
 def test_page_loads_nothing_from_outside(made):
-    """It has links to papers and to files beside it, which a reader may follow."""
+    """The page has links to papers and to files beside it, which a reader may follow."""
     text = made[2]
     page = Page(text)
     assert not {"script", "link", "img", "iframe", "object"}.intersection(page.tags)
@@ -208,7 +208,7 @@ def test_particles_of_a_figure_differ():
 
 @pytest.mark.parametrize("count", [1, 4, 5, 24])
 def test_legends_cover_no_data(made, count):
-    """They are beside the axes, and inside the figure."""
+    """Legends are beside the axes, and inside the figure."""
     results = made[1].model_copy()
     names = [*made[1].particles, *(f"a_{k}" for k in range(24))]
     of = list(made[1].particles.values())
@@ -229,7 +229,8 @@ def test_legends_cover_no_data(made, count):
 
 
 def test_pictures_of_an_earlier_report_go(made, tmp_path):
-    """They go when the new ones exist; files that no report has written stay, whatever their names."""
+    """The pictures go when the new ones exist; files that no report has written stay, whatever their
+    names."""
     _, results, _ = made
     write_report(results, tmp_path)
     mine = [tmp_path / "plots" / name for name in ("fit_mine.png", "flow.png", "notes.txt")]
@@ -265,7 +266,8 @@ def small_disk(size: int):
 
 @pytest.mark.parametrize("name", ["plots/correlators.png", "results.json", "report.html"])
 def test_a_full_disk_leaves_an_older_report_alone(made, tmp_path, name):
-    """It ends with the file's name; each file is the old one or the new one, and there are no others."""
+    """The report ends with the file's name; each file is the old one or the new one, and there are no
+    others."""
     _, results, _ = made
     folder = write_report(results, tmp_path).parent
     size = (folder / name).stat().st_size

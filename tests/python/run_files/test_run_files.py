@@ -453,7 +453,7 @@ def test_sources_keep_their_distance_from_a_wall() -> None:
     points = SourceTable(positions=[(0, 0, 0, 3), (1, 0, 0, 3)], shift_seed=4, shifts=16)
     places = source_positions(points, 1, (2, 4, 4, 8), fixed_time=True)
     assert {at[3] for at in places} == {3}
-    assert len(set(places)) == 32  # all sites of the slice
+    assert len(set(places)) == 32  # these are all sites of the slice
     dirichlet = 'boundary = [0, 0, 0, "dirichlet"]\n'
     for table, line, expected in (
         ("positions = [[0, 0, 0, 1], [0, 0, 0, 3]]", 9, "source.positions: expected one t, found [1, 3]"),
@@ -528,7 +528,7 @@ def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
     ],
 )
 def test_numbers_beyond_any_use_are_refused(table: str, old: str, new: str, found: str) -> None:
-    """They would leave the range of the core's integers, or of the squares that are formed."""
+    """Such numbers would leave the range of the core's integers, or of the squares that are formed."""
     parse_run_file(STAGGERED, HmcRun)
     with pytest.raises(RunFileError) as caught:
         parse_run_file(STAGGERED.replace(old, new), HmcRun)
@@ -712,11 +712,11 @@ def test_a_negative_coupling_is_refused_with_its_line(text: str, run: type) -> N
     "coefficients, is_hermitian",
     [
         ("b5 = 1.5", True),
-        ("b5 = [[1.5, 0.2]]", False),  # measured on a dense matrix: .19 from gamma5 S gamma5
+        ("b5 = [[1.5, 0.2]]", False),  # a dense matrix gives .19 from gamma5 S gamma5
         ("b5 = [1.5, 1.2, 1.2, 1.5]", True),
         ("b5 = [[1.3, 0.4], 1, 1, [1.3, -0.4]]", True),
         ("b5 = [1.5, 1.4, 1.6, 1.2]", False),
-        ("b5 = [1.5, 2.0, 1.8, 1.2]\nc5 = [0.5, 1.0, 0.8, 0.2]", True),  # b5 - c5 = 1: kernels commute
+        ("b5 = [1.5, 2.0, 1.8, 1.2]\nc5 = [0.5, 1.0, 0.8, 0.2]", True),  # with b5 - c5 = 1 kernels commute
         ("b5 = [[1.5, 0.1], 2.0, [1.5, -0.1], 1.2]\nc5 = [[0.5, 0.1], 1.0, [0.5, -0.1], 0.2]", True),
         ("b5 = [[1.5, 0.1], 2.0, 1.5, 1.2]\nc5 = [[0.5, 0.1], 1.0, 0.5, 0.2]", False),
     ],

@@ -275,7 +275,7 @@ def test_a_name_without_a_number_gets_its_place(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number, largest", [(2**63, 2**63 - 1), (10**20, 2**63 - 1), (2**31, 2**31 - 1)])
 def test_numbers_that_no_result_holds_are_refused(tmp_path: Path, number: int, largest: int) -> None:
-    """Noise fields are numbered by fewer."""
+    """Numbers of noise fields have a lower limit."""
     (tmp_path / f"field.{number}.ildg").write_bytes(b"")
     table = ConfigurationsTable(files=str(tmp_path / "*"))
     with pytest.raises(BadArgument, match=f"at most {largest} in the file's name, found {number}; rename"):

@@ -109,7 +109,8 @@ outputs = ["wide.out"]
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["slurm_steps", "slurm"])
 def test_node_death_costs_its_tasks_another_attempt_and_nothing_else(own_allocation, tmp_path, launcher):
-    """srun returns 0 for the steps of the dead node; their outputs are not there, so they run again."""
+    """The program srun returns 0 for the steps of the dead node; their outputs are not there, so they run
+    again."""
     campaign = traced(tmp_path, 24, 2)
     cluster = own_allocation.cluster
     killed = []

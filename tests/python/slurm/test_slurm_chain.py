@@ -1,4 +1,4 @@
-"""examples/campaign_ga.toml runs in a real Slurm: the whole chain, two ranks of each MPI task on two
+"""In a real Slurm examples/campaign_ga.toml runs as a whole chain: each MPI task has two ranks on two
 nodes."""
 
 from __future__ import annotations

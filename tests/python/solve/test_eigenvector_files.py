@@ -28,7 +28,7 @@ def operator(U: tr.GaugeField, kind: str) -> tr.WilsonClover | tr.MoebiusDomainW
 
 
 def run_script(script: str, *, ranks: int, cwd: Path) -> None:
-    before = command(ranks=ranks)[:-3]  # without "python -m trellis"
+    before = command(ranks=ranks)[:-3]  # "python -m trellis" is cut off
     subprocess.run(
         [*before, sys.executable, "-c", script], cwd=cwd, env=environment(), check=True, timeout=120
     )

@@ -73,7 +73,7 @@ def test_the_report_names_blocks_vectors_and_what_the_setup_cost(mg):
     assert len(mg.residuals) == 3
     assert "12 vectors on blocks of 4x4x4x4" in str(mg)
     assert "set-up" in str(mg)
-    assert mg.bytes > 12 * 8**4 * (24 * 2 + 4)  # 16-bit numbers with a scale
+    assert mg.bytes > 12 * 8**4 * (24 * 2 + 4)  # 16-bit numbers have a scale
 
 
 @pytest.mark.parametrize("cycle", ["k", "v"])
@@ -180,7 +180,7 @@ def test_bad_arguments_say_what_is_legal(M, arguments, message):
 
 def test_the_schwarz_method_solves_the_coarse_operator(M):
     mg = tr.multigrid(M, vectors=12, sweeps=1, coarse_solver="schwarz", coarse_ranks=3)
-    assert mg.coarse_ranks == 1  # of the one that there is
+    assert mg.coarse_ranks == 1  # only one rank is there
     b = column(M)
     x, report = tr.gcr(tolerance=1e-10, preconditioner=mg, fallback=False)(M).solve(b)
     assert np.linalg.norm(M.apply(x) - b) <= 1e-10 * np.linalg.norm(b)
@@ -210,7 +210,7 @@ def test_the_page_has_tables_and_the_picture_and_nothing_from_outside(M, tmp_pat
         ["2", "4x4x4x4", "2x2x2x2", "8"],
         ["3", "2x2x2x2", "", ""],
     ]
-    assert len(rows) == 3 + 2 * 4  # and the parts of the cycles of two levels
+    assert len(rows) == 3 + 2 * 4  # the cycles of two levels have parts, too
     assert text.count("<svg") == 1
     assert "|D v|/|v|" in text
     assert not re.search(r"<(script|link|img)|url\(http|@import", text)

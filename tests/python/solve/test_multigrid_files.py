@@ -138,7 +138,7 @@ if tr.rank() == 0:
     np.save(f"pion{tr.ranks()}.npy", pion)
 """
     for ranks in (1, 2):
-        before = command(ranks=ranks)[:-3]  # without "python -m trellis"
+        before = command(ranks=ranks)[:-3]  # "python -m trellis" is cut off
         arguments = [*before, sys.executable, "-c", script, str(path)]
         subprocess.run(arguments, cwd=tmp_path, env=environment(), check=True, timeout=120)
     np.testing.assert_array_equal(np.load(tmp_path / "pion1.npy"), np.load(tmp_path / "pion2.npy"))

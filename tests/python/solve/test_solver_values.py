@@ -58,7 +58,7 @@ def test_solvers_and_low_modes_of_every_quark(U, name):
 
 
 def test_a_new_method_is_one_file(tmp_path, monkeypatch):
-    """A method of Python is one file; the compiled part knows methods by their own names, here mr's."""
+    """A method of Python is one file; the compiled part knows methods by their own names, here that of mr."""
     import trellis.solve
 
     text = (Path(trellis.solve.__file__).parent / "mr.py").read_text()
@@ -87,7 +87,8 @@ def test_a_history_is_drawn(U, tmp_path):
 
 
 def test_a_solve_that_is_stuck_goes_on_with_cg(U):
-    """MR goes nowhere on the staggered operator, whose hermitian part is nothing but a small mass."""
+    """The method MR goes nowhere on the staggered operator, whose hermitian part is nothing but a small
+    mass."""
     M = tr.Staggered(U, mass=0.001)
     b = source(M)
     x, report = tr.mr(tolerance=1e-8, max_iterations=20000)(M).solve(b)
@@ -187,7 +188,7 @@ def test_python_functions_are_preconditioners(U):
 
 
 def test_cg_with_a_preconditioner_that_is_not_what_it_is_declared_to_be(U):
-    """It ran to its last iteration, with a residual of 1."""
+    """The solve ran to its last iteration, with a residual of 1."""
     M = quark(U, "clover")
     turned = tr.custom_operator(M, lambda psi: (0.2 + 1j) * psi, hermitian=True, positive=True)
     _, report = tr.cg(tolerance=1e-8, preconditioner=turned)(M).solve(source(M))

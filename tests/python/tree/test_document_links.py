@@ -54,7 +54,7 @@ def sections_named() -> set[tuple[str, str]]:
 
 
 def test_sections_that_are_named_exist() -> None:
-    """A part of a heading is enough: Algebra, of Algebra, momenta and forces."""
+    """A part of a heading is enough: Algebra stands for Algebra, momenta and forces."""
     named = sections_named()
     assert ("doc/conventions.md", "Staggered fermions") in named
     assert ("doc/conventions.md", "Correlators") in named

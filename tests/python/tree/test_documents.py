@@ -103,9 +103,9 @@ def test_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         if page.endswith("gpu.md"):
             assert 'device="cuda"' in text
             if not any_gpu():
-                text = text.replace('device="cuda"', 'device="cpu"')  # a build or a machine without one
+                text = text.replace('device="cuda"', 'device="cpu"')  # a build or a machine may have none
         names: dict = {}
-        exec(compile(text, page, "exec"), names)  # the documents of this repository
+        exec(compile(text, page, "exec"), names)  # this repository has the documents
         assert check(names, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Every example of `trellis generate` runs: on a lattice of 4^4, for three trajectories or sweeps."""
+"""Every example of `trellis generate` runs on a lattice of 4^4, for three trajectories or sweeps."""
 
 from __future__ import annotations
 

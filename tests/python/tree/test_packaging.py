@@ -1,4 +1,5 @@
-"""The files of packaging/ say what pyproject.toml says: one version, one list of requirements."""
+"""The files of packaging/ say what pyproject.toml says: they have one version and one list of
+requirements."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def requirements(lines: list[str]) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("mpi", ["", "openmpi"])
 def test_the_recipe_of_conda_forge(mpi: str) -> None:
-    """Its Jinja lines are filled in; the section `run` has what pyproject.toml asks for."""
+    """The Jinja lines of the recipe are filled in; the section `run` has what pyproject.toml asks for."""
     template = jinja2.Template((ROOT / "packaging/conda/meta.yaml").read_text())
     text = template.render(
         mpi=mpi, compiler=str, stdlib=str, CONDA_PY="311", PKG_HASH="0", PYTHON="python", PIN="x"

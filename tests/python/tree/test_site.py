@@ -97,7 +97,7 @@ def test_signs_of_formulas_are_no_marks() -> None:
 
 
 def test_every_document_is_in_the_contents() -> None:
-    """Sphinx says so, too; here it is said without it."""
+    """Sphinx says so, too; here the test says it without Sphinx."""
     index = (ROOT / "doc" / "site" / "index.md").read_text()
     contents = set(re.findall(r"^(?:.* <)?([\w/]+)>?$", index, re.MULTILINE))
     pages = {str(path.relative_to(ROOT).with_suffix("")) for path in (ROOT / "doc").rglob("*.md")}
@@ -129,7 +129,7 @@ def test_outputs_are_refused_and_stripped(tmp_path: Path) -> None:
 
 
 def test_the_first_notebook_runs(tmp_path: Path) -> None:
-    """The others are run by tools/long_checks notebooks."""
+    """The command tools/long_checks notebooks runs the others."""
     program = tmp_path / "first_pion.py"
     program.write_text(site_notebooks.program(ROOT / "doc" / "tutorials" / "first_pion.ipynb"))
     found = subprocess.run(

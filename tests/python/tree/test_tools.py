@@ -439,10 +439,10 @@ def test_compile_times(capsys: pytest.CaptureFixture[str]) -> None:
     assert "tests and benchmarks: 1 files, 90 s" in printed
     assert "29.0 s  trellis/kernels/dirac/hop.double.8.cpu.cpp" in printed
     assert "library and Python module: 30 s on" in printed
-    assert compile_times.report(steps, None, limit=29) == 0  # within the tolerance, and said so
+    assert compile_times.report(steps, None, limit=29) == 0  # it is within the tolerance, and said so
     assert "ABOVE THE LIMIT by 3%" in capsys.readouterr().out
     assert compile_times.report(steps, None, limit=23) == 1  # tests do not count, the library does
-    assert compile_times.report(steps, 36.0, limit=23) == 0  # 18 s of work for each of two cores
+    assert compile_times.report(steps, 36.0, limit=23) == 0  # each of two cores has 18 s of work
     assert compile_times.report(steps, 60.0, limit=23) == 1
 
 

@@ -158,7 +158,7 @@ def under_way(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
 def test_a_run_under_way_and_killed(
     under_way: tuple[Path, subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is looked at again and again while it writes; then it is killed, and the watcher says so."""
+    """The run is looked at again and again while it writes; then it is killed, and the watcher says so."""
     folder, process = under_way
     monkeypatch.chdir(folder)
     watcher = Watcher(Path("run.toml"))
@@ -280,7 +280,7 @@ def test_alarms_name_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert alarms.acceptance([1.0] * 9 + [0.0] * 0) == []
     assert alarms.acceptance([1, 0] * 25) == []
     assert "48 % of the last 50" in alarms.acceptance([1] * 24 + [0] * 26)[0]
-    quiet = np.random.default_rng(1).normal(0.005, 0.1, 100)  # <exp(-dH)> = exp(-0.005 + 0.1^2 / 2) = 1
+    quiet = np.random.default_rng(1).normal(0.005, 0.1, 100)  # <exp(-dH)> is exp(-0.005 + 0.1^2 / 2) = 1
     numbers = list(range(100))
     assert alarms.energy_violation(numbers, quiet.tolist()) == []
     assert "errors from 1" in alarms.energy_violation(numbers, (quiet + 0.2).tolist())[0]
@@ -312,7 +312,8 @@ def test_a_spectrum_that_left_its_interval(finished: Path, tmp_path: Path) -> No
 
 
 def test_the_page_answers_this_machine_alone(finished: Path) -> None:
-    """It serves the page, its changing part and the numbers; other names, paths and methods are refused."""
+    """The server serves the page, its changing part and the numbers; other names, paths and methods are
+    refused."""
     with PageServer(Watcher(finished / "generate/out")) as server:
         assert server.server_address[0] == "127.0.0.1"
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
