@@ -93,7 +93,7 @@ TEST(ContractBaryons, lambda_of_the_full_form_equals_reference) {
   std::vector<std::complex<double>> expected(4, 0.0);
   for (int g = 0; g < 4; ++g)
     for (int d = 0; d < 4; ++d) {
-      std::complex<double> weight = 0;  // (gamma_t P)_dg
+      std::complex<double> weight = 0;  // this is (gamma_t P)_dg
       for (int k = 0; k < 4; ++k)
         weight += reference::spin_matrix(gamma_mu(3))[size_t(d)][size_t(k)] * P[size_t(k)][size_t(g)];
       if (weight == 0.0) continue;

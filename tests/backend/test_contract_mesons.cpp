@@ -26,7 +26,7 @@ TEST_P(ContractMesons, all_pairs_equal_reference) {
       all_meson_correlators(test::to_product(lattice, S, at), test::to_product(lattice, A, at), some_momenta);
   ASSERT_EQ(C.rows, 256);
   ASSERT_EQ(C.times, GetParam()[3]);
-  // |S|^2 of 144 numbers of order 1 at each site bounds the sum of the terms
+  // The sum of the terms is at most |S|^2 of 144 numbers of order 1 at each site.
   const double scale = 100.0 * double(product(GetParam())) / GetParam()[3];
   for (int row = 0; row < 256; row += 5)  // 5 is coprime to 16: every sink and every source occurs
     for (int p = 0; p < C.momenta; ++p) {

@@ -22,7 +22,7 @@ std::vector<DomainWallParams> all_physics() {
   DomainWallParams slices = test::moebius(0.08, 5, 1.0, 0.0);  // zMoebius has real coefficients here
   slices.b5 = {1.5, 1.2, 1.1, 1.7, 0.9};
   slices.c5 = {0.5, 0.2, 0.1, 0.7, 0.0};
-  DomainWallParams complex = test::moebius(0.11, 4, 1.0, 0.0);  // zMoebius
+  DomainWallParams complex = test::moebius(0.11, 4, 1.0, 0.0);  // this one is zMoebius
   complex.b5 = {{1.3, 0.4}, {0.9, -0.7}, {1.6, 0.2}, {0.8, 0.1}};
   complex.c5 = {{0.3, 0.4}, {0.1, -0.7}, {0.6, -0.3}, {0.2, 0.5}};
   DomainWallParams one_complex = test::moebius(0.07, 3, 1.0, 0.0);
@@ -199,7 +199,7 @@ void DomainWallTest::expect_plane_waves(DomainWallParams p) {
 TEST_P(DomainWallTest, plane_waves_on_unit_links) {
   U = reference::unit_gauge(GetParam());
   expect_plane_waves(all_physics()[2]);
-  expect_plane_waves(all_physics().back());  // anisotropic
+  expect_plane_waves(all_physics().back());  // this one is anisotropic
 }
 
 TEST_P(DomainWallTest, schur_complements_reproduce_the_full_operator) {

@@ -40,8 +40,8 @@ TEST(GaugeHeatbath, does_not_depend_on_lanes_and_threads) {
   set_thread_count(threads_before);
 }
 
-/// 48 launches try every way to bring links nearer on a lattice that leaves the L2
-/// (device/launch_trials.hpp): eight of an update.
+/// On a lattice that leaves the L2, 48 launches try every way to bring links nearer
+/// (device/launch_trials.hpp): an update has eight of them.
 TEST(GaugeHeatbath, every_way_to_read_ahead_has_the_same_bits) {
   constexpr uint32_t updates = 7;
   const auto expected = evolve({8, 8, 8, 8}, 1, 6.0, updates);

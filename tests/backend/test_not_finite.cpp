@@ -101,7 +101,7 @@ TEST(NotFinite, links_are_refused_where_they_are_compressed) {
       for (const Backend backend : {Backend::cpu, Backend::gpu_emulated})
         for (const Precision p : all_precisions)
           for (const int reals : {18, 14, 12, 8}) {
-            if (reals == 18 && !is_16_bit(p)) continue;  // kept as they are
+            if (reals == 18 && !is_16_bit(p)) continue;  // they are kept as they are
             if (!has_link_storage(p, reals)) continue;
             try {
               HopLinks links(U, p, reals, backend);

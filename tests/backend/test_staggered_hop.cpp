@@ -124,9 +124,9 @@ TEST_P(StaggeredHopTest, hopping_is_antihermitian) {
         << p.name;
     // The relation epsilon M epsilon = M^dagger changes the sign of the odd sites.
     SpinorField odd = a;
-    combine(Ma, 1.0, Ma, -mass, a);  // D a
+    combine(Ma, 1.0, Ma, -mass, a);  // this is D a
     M.apply_dagger(Mb, a);
-    combine(Mb, 1.0, Mb, -mass, a);  // -D a
+    combine(Mb, 1.0, Mb, -mass, a);  // this is -D a
     combine(Ma, 1.0, Ma, 1.0, Mb);
     EXPECT_LT(norm2(Ma), norm2(Mb) * std::pow(test::rounding(10), 2)) << p.name;
   }

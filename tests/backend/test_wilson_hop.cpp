@@ -219,7 +219,7 @@ TEST_P(WilsonHopTest, twisted_clover_becomes_clover_and_twisted_mass) {
 }
 
 TEST_P(WilsonHopTest, schur_complements_reproduce_the_full_operator) {
-  // S x_e = prepared source, and x_o reconstructed, must give M x = b for x chosen at random.
+  // For x chosen at random, S x_e = prepared source, and x_o reconstructed, must give M x = b.
   for (const Physics& p : all_physics())
     for (const SchurForm form : {SchurForm::asymmetric, SchurForm::symmetric})
       for (const int parity : {0, 1}) {

@@ -96,7 +96,7 @@ TEST(WilsonLoops, refuse_what_is_no_loop) {
   EXPECT_THROW(wilson_loops(U, 0, 1), BadArgument);
   EXPECT_THROW(loop_planes_of("timelike"), BadArgument);
   for (const auto& row : wilson_loops(U, 2, 2))
-    for (const double w : row) EXPECT_EQ(w, 1.0);  // unit links
+    for (const double w : row) EXPECT_EQ(w, 1.0);  // the links are unit links
 }
 
 }  // namespace

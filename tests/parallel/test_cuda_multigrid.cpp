@@ -138,7 +138,7 @@ TEST_F(CudaMultigrid, setups_and_solves) {
     const auto run = [&](Backend backend) {
       Solved solved;
       MultigridParams p = params(levels);
-      if (backend == Backend::cuda) p.smoother = MultigridSmoother::by_rule;  // which is mr there
+      if (backend == Backend::cuda) p.smoother = MultigridSmoother::by_rule;  // this is mr there
       if (levels == 2)
         p.coarse_modes = 2;
       else

@@ -101,7 +101,7 @@ TEST(SharedExchange, delivers_every_message_every_time) {
     }
 }
 
-/// Kernels store whole vectors there.
+/// Kernels store whole vectors in the memory of the exchange.
 TEST(SharedExchange, own_memory_is_aligned) {
   for (const ExchangePolicy policy : policies) {
     const WithPolicy with(policy);
@@ -170,7 +170,7 @@ TEST(SharedExchange, goes_by_messages_where_memory_cannot_be_shared) {
   if (communication_library() == "none") GTEST_SKIP() << "a build without MPI copies";
   Communicator& comm = *world();
   const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
-  std::vector<double> out(1 << 20, comm.rank()), in(out.size());  // more than segments that there are
+  std::vector<double> out(1 << 20, comm.rank()), in(out.size());  // there are fewer segments
   const std::vector<Message> sends{{next, 1, out.data(), 8 * out.size()}},
       receives{{last, 1, in.data(), 8 * in.size()}};
   TransportPtr transport;

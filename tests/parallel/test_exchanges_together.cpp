@@ -24,7 +24,7 @@
 namespace trellis {
 namespace {
 
-const bool pretends = setenv("TRELLIS_NODES", "2", 1) == 0;  // before main() starts MPI
+const bool pretends = setenv("TRELLIS_NODES", "2", 1) == 0;  // main() starts MPI later
 
 int rank() { return world()->rank(); }
 int ranks() { return world()->size(); }
@@ -129,7 +129,7 @@ TEST_F(ExchangesTogether, AMillisecondIsEnough) {
     across.wait();
   }
   if (ranks() == 2) {
-    EXPECT_GT(first, turns / 2);  // to itself
+    EXPECT_GT(first, turns / 2);  // it goes to itself
   }
   EXPECT_GT(world()->maximum(first), 0.0);
 }

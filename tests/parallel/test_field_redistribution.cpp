@@ -85,7 +85,7 @@ TEST(FieldRedistribution, to_fewer_ranks_and_back_keeps_all_bits) {
   const int ranks = world()->size();
   const std::vector<FieldSpec> specs = kinds();
   size_t number = 0;
-  for (const Coord& extents : {Coord{4, 4, 2, 8}, Coord{6, 1, 4, 12}})  // odd local extents, 1 included
+  for (const Coord& extents : {Coord{4, 4, 2, 8}, Coord{6, 1, 4, 12}})  // local extents are odd, 1 included
     for (const Coord& all_grid : legal_process_grids(extents, ranks, 1, LocalExtents::any))
       for (const int few : {1, 2, 4})
         if (few <= ranks)
@@ -112,7 +112,7 @@ TEST(FieldRedistribution, fields_of_few_ranks_are_whole_fields) {
 TEST(FieldRedistribution, what_does_not_fit_is_refused_on_all_ranks) {
   const int ranks = world()->size();
   const SiteField like(make_lattice({4, 4, 4, 8}), {.reals = 6});
-  EXPECT_THROW(FieldRedistribution(like, {0}, {1, 1, 1, 3}), BadArgument);  // three processes
+  EXPECT_THROW(FieldRedistribution(like, {0}, {1, 1, 1, 3}), BadArgument);  // these are three processes
   EXPECT_THROW(FieldRedistribution(like, {}), BadArgument);
   EXPECT_THROW(FieldRedistribution(like, {ranks}), BadArgument);
   FieldRedistribution redistribution(like, {0});

@@ -154,14 +154,14 @@ TEST(Gathering, the_rule_is_one_of_counts) {
     return choose_coarse_ranks(coarse, grid, wanted, box).count;
   };
   const Coord any{1, 1, 1, 1}, boxes{2, 2, 2, 2};
-  EXPECT_EQ(count({4, 4, 4, 4}, {2, 2, 2, 1}, 0, any), 8);     // 32 sites each
-  EXPECT_EQ(count({4, 4, 4, 4}, {4, 4, 2, 2}, 0, any), 64);    // 4 sites each
-  EXPECT_EQ(count({4, 4, 4, 4}, {4, 4, 4, 2}, 0, any), 32);    // 2 sites each: 8 on a quarter of the ranks
+  EXPECT_EQ(count({4, 4, 4, 4}, {2, 2, 2, 1}, 0, any), 8);     // each has 32 sites
+  EXPECT_EQ(count({4, 4, 4, 4}, {4, 4, 2, 2}, 0, any), 64);    // each has 4 sites
+  EXPECT_EQ(count({4, 4, 4, 4}, {4, 4, 4, 2}, 0, any), 32);    // each has 2: 8 on a quarter of the ranks
   EXPECT_EQ(count({4, 4, 4, 4}, {4, 4, 2, 2}, 0, boxes), 16);  // boxes are not cut
   EXPECT_EQ(count({4, 4, 4, 4}, {2, 2, 2, 1}, 0, boxes), 8);
   EXPECT_EQ(count({2, 2, 2, 2}, {2, 2, 2, 1}, 0, any), 2);
   EXPECT_EQ(count({2, 2, 2, 2}, {2, 2, 2, 1}, 0, boxes), 1);
-  EXPECT_EQ(count({6, 2, 2, 2}, {2, 2, 2, 1}, 5, any), 4);  // at most 5
+  EXPECT_EQ(count({6, 2, 2, 2}, {2, 2, 2, 1}, 5, any), 4);  // there are at most 5
   EXPECT_EQ(count({4, 4, 4, 4}, {2, 2, 2, 1}, 100, any), 8);
   EXPECT_EQ(choose_coarse_ranks({6, 2, 2, 2}, {2, 2, 2, 1}, 3, boxes).grid, (Coord{3, 1, 1, 1}));
   EXPECT_THROW(choose_coarse_ranks({4, 4, 4, 4}, any, 0, {3, 2, 2, 2}), BadArgument);

@@ -39,7 +39,7 @@ Result compute(const LatticePtr& lattice, const reference::Gauge& reference, int
   rho[0][3] = 0.05;
   StoutChain chain(rho, 2);
   chain.set(U);
-  LinkDerivative G(U);  // of the sum of Re tr(U_mu V_mu) over the smeared links V
+  LinkDerivative G(U);  // it is that of the sum of Re tr(U_mu V_mu) over the smeared links V
   for (int64_t site = 0; site < U.geometry().local_volume(); ++site)
     for (int mu = 0; mu < Nd; ++mu) {
       const Coord x = site_coord(site, U.geometry().local());

@@ -116,7 +116,7 @@ std::vector<FieldSpec> storages(int rhs, Subset subset = Subset::full) {
 
 void check(const SiteField& like, HaloExchange& halo, int turns) {
   SiteField field = like;
-  for (int turn = 0; turn < turns; ++turn) {  // twice: messages may lie elsewhere in the second
+  for (int turn = 0; turn < turns; ++turn) {  // messages may lie elsewhere in the second turn
     fill(field, turn);
     halo.start(field);
     halo.finish();

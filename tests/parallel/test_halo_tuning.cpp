@@ -88,7 +88,7 @@ TEST_F(TunedHalos, TheCacheOfTheFirstRankHoldsForAll) {
 
 TEST_F(TunedHalos, ForeignWaysArePassedOver) {
   int columns = 20;
-  for (const int way : {3, 4, 5, 1 << 30}) {  // staged, device, and what there is not
+  for (const int way : {3, 4, 5, 1 << 30}) {  // these are staged, device, and what there is not
     tuner().fill(key(++columns), {way, 1.0, 0});
     EXPECT_EQ(way_of(columns), rule());
   }
@@ -157,7 +157,7 @@ TEST_F(TunedHalos, RanksWithOtherDefaultsTakeTheWayOfTheFirst) {
 
 /// One rank gets no memory to share: the cached way and the trials of all ranks go by messages.
 TEST_F(TunedHalos, AWayThatARankCannotHaveIsNone) {
-  bytes_ = size_t(1) << 20;  // more than segments that there are
+  bytes_ = size_t(1) << 20;  // there are fewer segments
   tuner().fill(key(60), {int(TransportWay::shared), 1.0, 0});
   std::optional<test::WithoutSpace> limit;
   if (comm().rank() == comm().size() - 1) limit.emplace();
@@ -171,7 +171,7 @@ std::pair<std::vector<double>, double> apply(const Coord& grid, const reference:
                                              const reference::SpinorVector& psi) {
   WilsonParams params;
   params.csw_spatial = params.csw_temporal = 1.1;
-  const LatticePtr lattice = make_lattice(U.extents, grid);  // a new one: fields of a lattice share halos
+  const LatticePtr lattice = make_lattice(U.extents, grid);  // it is new: fields of a lattice share halos
   const WilsonOperator M(test::to_product(lattice, U), params,
                          {Precision::half_precision, 12, Backend::cpu, 4});
   SpinorField in = M.make_field(2), out = M.make_field(2);

@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, ParallelFiles, ::testing::ValuesIn(cases),
 
 TEST(ParallelFiles, ThrowTogether) {
   const std::string path = common_name("bad");
-  EXPECT_THROW(probe_gauge_file(path), FileError);  // missing
+  EXPECT_THROW(probe_gauge_file(path), FileError);  // the file is missing
   const LatticePtr lattice = make_lattice(extents);
   write_gauge_field(path, random_field(lattice), GaugeFormat::ildg);
   world()->barrier();
@@ -105,7 +105,7 @@ TEST(ParallelFiles, NameABadLinkTogether) {
   if (world()->rank() == 0) {
     write_gauge_field(path, random_field(lattice_of_one(extents)), GaugeFormat::scidac);
     std::string bytes = file_bytes(path);
-    bytes.resize(bytes.rfind("\x45\x67\x89\xab"));  // without the checksum, which would say it, too
+    bytes.resize(bytes.rfind("\x45\x67\x89\xab"));  // the checksum, which would say it, too, is cut off
     const size_t data = bytes.find("scidac-binary-data") - 16 + size_t(io::lime_header_bytes);
     for (const Coord& x : {Coord{3, 2, 11, 7}, Coord{1, 3, 5, 7}}) {
       const size_t at = data + size_t(site_index(x, extents)) * 576 + 2 * 144 + 3 * 16;

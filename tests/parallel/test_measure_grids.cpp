@@ -20,7 +20,7 @@ namespace {
 const Momenta momenta{{0, 0, 0}, {1, 0, 0}, {0, -1, 1}};
 
 struct Result {
-  std::vector<std::complex<double>> propagator;  ///< local part
+  std::vector<std::complex<double>> propagator;  ///< this is the local part
   std::vector<std::complex<double>> correlators;
   std::vector<double> norm, residual;
 };

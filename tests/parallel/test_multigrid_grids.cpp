@@ -16,13 +16,13 @@ namespace {
 
 struct Problem {
   Coord extents, block;
-  std::vector<Coord> coarse_blocks = {};  ///< none: two levels
+  std::vector<Coord> coarse_blocks = {};  ///< none means two levels
 };
 
 struct Result {
   std::vector<double> solution, residuals, of_replaced;
   int iterations = 0;
-  std::vector<MultigridLevelReport> of_levels;  ///< without seconds
+  std::vector<MultigridLevelReport> of_levels;  ///< these have no seconds
 };
 
 /// The set-up replaces two of these vectors by noise.

@@ -150,7 +150,7 @@ double real_trace(const Link& A, const Link& B, const Link& C, const Link& D) { 
 
 TEST(OddLattices, plaquettes_are_means_over_planes_that_exist) {
   const int ranks = world()->size();
-  const Coord extents{4, 1, 4, 2 * ranks};  // the planes xz, xt and zt
+  const Coord extents{4, 1, 4, 2 * ranks};  // it has the planes xz, xt and zt
   GaugeField U(make_lattice(extents, {1, 1, 1, ranks})), whole(testing_io::lattice_of_one(extents));
   set_hot(U, 11);
   set_hot(whole, 11);

@@ -78,7 +78,7 @@ TEST(Redistribution, to_fewer_ranks_and_back_is_the_identity) {
   const ExchangePolicy policies[] = {ExchangePolicy::automatic, ExchangePolicy::persistent,
                                      ExchangePolicy::shared, ExchangePolicy::copied};
   int number = 0;
-  for (const Coord& lattice : {Coord{4, 4, 2, 8}, Coord{6, 1, 4, 12}})  // odd local extents, 1 included
+  for (const Coord& lattice : {Coord{4, 4, 2, 8}, Coord{6, 1, 4, 12}})  // local extents are odd, 1 included
     for (const int few : {1, 2, 4, 8})
       for (const Coord& all_grid : some_grids(lattice, ranks))
         for (const Coord& few_grid : few > ranks ? std::vector<Coord>{} : some_grids(lattice, few)) {

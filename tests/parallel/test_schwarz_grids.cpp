@@ -23,7 +23,7 @@ struct Problem {
 struct Result {
   std::vector<double> z;
   Cost stated;
-  int64_t messages = 0, sums = 0, launches = 0;  ///< counted
+  int64_t messages = 0, sums = 0, launches = 0;  ///< these are counted
 };
 
 Result cycles_on(const LatticePtr& lattice, const Problem& problem, int lanes) {

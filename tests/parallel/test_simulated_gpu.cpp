@@ -54,7 +54,7 @@ TEST(SimulatedGpu, streams_beside_the_main_one) {
     double* host = static_cast<double*>(pinned.back()->data());
     cuda::Stream stream;
     source.copy_from_host(values.data(), bytes);
-    in.copy_from(source);  // for which the host does not wait
+    in.copy_from(source);  // the host does not wait for it
     stream.follow_main();
     stream.copy_to_host(host, in.data(), bytes);
     stream.wait();

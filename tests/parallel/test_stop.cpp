@@ -53,8 +53,8 @@ class RequestAt {
 using Numbers = std::vector<double>;
 struct Work {
   const char* name;
-  std::function<Numbers()> run;  ///< the same numbers each time
-  int most_later = 12;           ///< chances of one iteration: none is missed for longer
+  std::function<Numbers()> run;  ///< it gives the same numbers each time
+  int most_later = 12;           ///< no chance is missed for longer than those of one iteration
 };
 
 Numbers numbers(const GaugeField& U) {

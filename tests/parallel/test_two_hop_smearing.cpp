@@ -42,7 +42,7 @@ void fill(SpinorField& field, int time) {
   });
 }
 
-/// out <- a x + out, with one rounding for each number.
+/// Sets out <- a x + out, with one rounding for each number.
 void add(SpinorField& out, double a, const SpinorField& x) {
   for_each_vector(out, [&](const SitePosition& at, const Coord&, int column) {
     double sum[6], term[6];

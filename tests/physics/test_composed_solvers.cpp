@@ -291,7 +291,7 @@ TEST(ComposedSolvers, deflation_stands_at_any_depth) {
     EXPECT_LE(report.largest_residual(), tolerance);
   }
   SpinorField x = SpinorField::like(b);
-  EXPECT_THROW(solve(DeflatedSpec{CgSpec{}, modes}, *M, x, b), BadArgument);  // modes of S, not of M
+  EXPECT_THROW(solve(DeflatedSpec{CgSpec{}, modes}, *M, x, b), BadArgument);  // S has these, not M
   EXPECT_THROW(SolverSpec(DeflatedSpec{CgSpec{}, nullptr}), BadArgument);
 }
 

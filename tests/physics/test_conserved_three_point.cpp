@@ -197,7 +197,7 @@ TEST(ConservedThreePoint, mistakes_are_refused) {
   EXPECT_THROW(conserved_three_point(matrix, {S, source}, {without, source}, V4), BadArgument);
   EXPECT_THROW(conserved_three_point(matrix, {elsewhere, other}, {S, source}, V4), BadArgument);
   EXPECT_THROW(conserved_three_point(matrix, {S, source}, {S, source}, {{CurrentKind::axial, 3}}),
-               BadArgument);  // odd Ls
+               BadArgument);  // Ls is odd
   EXPECT_THROW(conserved_three_point(matrix, {S, source}, {S, source}, {{CurrentKind::vector, 4}}),
                BadArgument);
   DomainWallParams slices = test::moebius(0.5, 3, 1.5, 0.5);

@@ -124,7 +124,7 @@ TEST(DomainWallPropagator, report_tells_the_truth_and_wrong_batches_are_refused)
   const DomainWallPropagator S = solve_domain_wall(matrix, how, point_source(lattice, {0, 0, 0, 0}));
   EXPECT_FALSE(S.quark.report().converged);
   EXPECT_GT(S.quark.report().largest_residual(), 1e-6);
-  EXPECT_FALSE(S.midpoint.has_value());  // odd Ls
+  EXPECT_FALSE(S.midpoint.has_value());  // Ls is odd
   EXPECT_THROW(residual_mass(S), BadArgument);
   how.columns_per_solve = 5;
   EXPECT_THROW(solve_domain_wall(matrix, how, point_source(lattice, {0, 0, 0, 0})), BadArgument);

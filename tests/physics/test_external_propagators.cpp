@@ -115,7 +115,7 @@ std::string lalibe_spin(int twice_spin) {
 TEST(ExternalPropagators, spectrum_of_lalibe_with_seven_momenta) {
   TRELLIS_NEEDS_DATA();
   const FieldA field;
-  std::vector<Propagator> quarks[2];  // point and smeared sinks
+  std::vector<Propagator> quarks[2];  // they have point and smeared sinks
   for (const double mass : {0.1, 0.2, 0.6}) {
     quarks[0].push_back(field.solve(lalibe_clover(mass), {0, 0, 0, 0}, 1e-13));
     quarks[1].push_back(sink_smeared(quarks[0].back(), field.U, shell));

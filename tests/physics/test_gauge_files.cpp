@@ -19,7 +19,7 @@ struct Expected {
   Coord lattice;
   int precision_bits;
   double plaquette, link_trace;
-  std::vector<uint32_t> stored;  ///< checksums in the file
+  std::vector<uint32_t> stored;  ///< these checksums stand in the file
 };
 
 void PrintTo(const Expected& e, std::ostream* out) { *out << e.file; }

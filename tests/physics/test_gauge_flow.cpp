@@ -69,7 +69,7 @@ TEST(GaugeFlow, history_and_reference_time) {
   const Coord extents{4, 4, 4, 4};
   const GaugeField U = test::to_product(make_lattice(extents), test::random_gauge(extents, 84, 0.5));
   const auto history = flow_history(U, 0.25, 0.02, 5);
-  ASSERT_EQ(history.size(), 4u);  // 0, 5, 10, and the 13th step, which is shorter
+  ASSERT_EQ(history.size(), 4u);  // these are 0, 5, 10, and the 13th step, which is shorter
   EXPECT_EQ(history[0].time, 0.0);
   EXPECT_NEAR(history[1].time, 0.1, 1e-14);
   EXPECT_NEAR(history.back().time, 0.25, 1e-14);
@@ -116,7 +116,7 @@ TEST(GaugeFlow, error_estimate_is_of_third_order) {
   EXPECT_LT(coarse / fine, 9.5);
   GradientFlow plain(U);
   plain.step(0.01);
-  EXPECT_EQ(plaquette(plain.field()), plaquette(flow.field()));  // the same step as without the estimate
+  EXPECT_EQ(plaquette(plain.field()), plaquette(flow.field()));  // the step without the estimate is the same
   flow.undo_step();
   EXPECT_EQ(plaquette(U), plaquette(flow.field()));
   EXPECT_THROW(flow.undo_step(), BadArgument);

@@ -68,7 +68,7 @@ TEST(Heatbath, su2_direction_is_uniform) {
 }
 
 struct OneLink {
-  double trace, square;  ///< <Re tr U / 3>, <(Re tr U / 3)^2>
+  double trace, square;  ///< these are <Re tr U / 3>, <(Re tr U / 3)^2>
 };
 
 /// Computes exact means with the weight exp(b Re tr U) dU by Weyl's formula, with the eigenvalues' angles on
@@ -102,7 +102,7 @@ TEST(Heatbath, one_link_in_a_fixed_field_has_the_exact_moments) {
       for (uint32_t step = 0; step < 12; ++step) {
         ColorMatrix<double> product = mul_dagger(U, V);
         heatbath_link(site_random(i, step), 0, beta, U, product);
-        if (step % 2 == 1) {  // keeps the distribution
+        if (step % 2 == 1) {  // this keeps the distribution
           product = mul_dagger(U, V);
           overrelax_link(U, product);
         }

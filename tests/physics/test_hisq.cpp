@@ -50,7 +50,7 @@ TEST(FatLinks, of_unit_links_are_unit_links) {
   const auto unit = reference::unit_gauge({4, 4, 4, 4});
   EXPECT_LT(largest_difference(fat_links(U, fat7_coefficients()), unit), rounding(10));
   auto scaled = unit;
-  for (auto& link : scaled.links) link = (9.0 / 8) * link;  // 1 + 3 / 24 with the long links
+  for (auto& link : scaled.links) link = (9.0 / 8) * link;  // this is 1 + 3 / 24 with the long links
   EXPECT_LT(largest_difference(fat_links(U, hisq_coefficients()), scaled), rounding(20));
 }
 
@@ -244,7 +244,7 @@ TEST(Hisq, the_guard_says_at_how_many_links_it_acted) {
     LinkDerivative G(U);
     return HisqLinks(U).add_derivative(G, {{&zero, &zero, 0.0}}, cut);
   };
-  const double a = std::acos(1e-3);  // eigenvalues 1e-6 and 1e-12
+  const double a = std::acos(1e-3);  // eigenvalues are 1e-6 and 1e-12
   EXPECT_EQ(guarded(alternating_in_y(lattice, a), HisqLinks::default_cut), 2 * volume);
   EXPECT_EQ(guarded(alternating_in_y(lattice, a), 1e-9), volume);
   EXPECT_EQ(guarded(alternating_in_y(lattice, a), 0.0), 0);

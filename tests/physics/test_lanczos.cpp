@@ -28,7 +28,7 @@ TEST(HermitianMatrix, jacobi_equals_dense_diagonalisation) {
       for (int j = i; j < n; ++j) {
         H.at(i, j) = i == j ? std::complex<double>(random.symmetric())
                             : std::complex(random.symmetric(), random.symmetric());
-        if (i > 2) H.at(i, j) *= 1e-6;  // a wide spectrum, and near degeneracy
+        if (i > 2) H.at(i, j) *= 1e-6;  // the spectrum is wide and nearly degenerate
         expected(i, j) = H.at(i, j);
         expected(j, i) = std::conj(H.at(i, j));
       }
@@ -201,7 +201,7 @@ TEST(Lanczos, refuses_what_does_not_fit) {
   spec.basis = 0;
   const auto modes = std::make_shared<Eigenvectors>(lanczos(A, spec));
   DeflatedSpec deflated{CgSpec{}, modes};
-  p.mass = 1.5;  // another operator
+  p.mass = 1.5;  // this is another operator
   for (const GaugeField& links : {U, V}) {
     const WilsonSchur B(std::make_shared<WilsonMatrix>(links, p, KernelChoice{}), SchurForm::symmetric);
     SpinorField b = B.make_field(1), x = B.make_field(1);

@@ -122,7 +122,7 @@ TEST(Monomials, determinants_of_a_twisted_mass_with_a_clover_term) {
   EXPECT_LT(test::relative_error(found, expected), 1e-12);
 }
 
-/// Rational functions with one or two poles need not approximate anything for this.
+/// Rational functions with one or two poles need not approximate anything for this test.
 TEST(Monomials, force_of_a_rational_action) {
   const GaugeField U = rough({4, 2, 4, 4});
   const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.1), 1);

@@ -76,7 +76,7 @@ class MultigridParts : public testing::TestWithParam<Precision> {
   }
 };
 
-/// Outermost solves are in double.
+/// The outermost solves are in double.
 class MultigridPartsInDouble : public MultigridParts {};
 
 TEST_P(MultigridParts, the_prolongator_is_an_isometry_that_commutes_with_gamma5) {

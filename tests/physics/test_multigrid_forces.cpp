@@ -30,7 +30,7 @@ FactorSolverParams small_multigrid() {
   p.multigrid.block = {2, 2, 2, 2};
   p.multigrid.vectors = 8;
   p.multigrid.sweeps = 1;
-  p.multigrid.smoother = MultigridSmoother::minimal_residual;  // the faster one on so small blocks
+  p.multigrid.smoother = MultigridSmoother::minimal_residual;  // it is the faster one on so small blocks
   return p;
 }
 
@@ -205,9 +205,9 @@ TEST(MultigridForces, trajectories_are_those_of_conjugate_gradients) {
   }
   EXPECT_NEAR(records[0].dH, records[1].dH, 1e-7);
   const SolveCount& count = records[1].monomials[0].solves;
-  EXPECT_EQ(count.solves, 11);  // 9 forces, 2 actions
+  EXPECT_EQ(count.solves, 11);  // there are 9 forces and 2 actions
   EXPECT_EQ(count.setups, 1);
-  EXPECT_EQ(count.sweeps, 2);  // at .25 and .5
+  EXPECT_EQ(count.sweeps, 2);  // they come at .25 and .5
   EXPECT_EQ(count.fallbacks, 0);
 }
 

@@ -240,7 +240,7 @@ TEST_P(ThreeLevelsOfReference, go_through_its_cycle) {
         x, 1, S.solution(reference::flexible_gcr(apply, S.source(left), 0, coarse_smoothing).x, left));
     return x;
   };
-  const auto restarted = [&](const LevelVector& b) {  // GCR(5) with 2 restarts, to .1
+  const auto restarted = [&](const LevelVector& b) {  // this is GCR(5) with 2 restarts, to .1
     LevelVector x(b.size(), Complex<double>{0, 0}), r = b;
     const double wanted = 0.1 * std::sqrt(reference::norm2(b));
     for (int i = 0; i < 3; ++i) {

@@ -54,7 +54,7 @@ TEST(ReferenceDomainWall, is_gamma5_R_hermitian) {
       for (SpinorVector& slice : v) slice = multiply(gamma5, slice);
       return v;
     };
-    FiveVector D_minus_dagger = psi;  // gamma5 D_- gamma5
+    FiveVector D_minus_dagger = psi;  // this is gamma5 D_- gamma5
     for (SpinorVector& slice : D_minus_dagger) slice = multiply(gamma5, slice);
     D_minus_dagger = D.apply_D_minus(D_minus_dagger);
     for (SpinorVector& slice : D_minus_dagger) slice = multiply(gamma5, slice);

@@ -163,7 +163,7 @@ TEST(ReferenceMultigridSchwarz, minimal_residual_on_even_sites_of_blocks) {
   const SmallSystem& s = small_system();
   const auto solve = [&](const Coord& at, const DenseVector& r) {
     const auto rows = rows_of(s.L, s.block, at);
-    std::vector<Eigen::Index> even, odd;  // places within the block
+    std::vector<Eigen::Index> even, odd;  // these are places within the block
     for (size_t i = 0; i < rows.size(); ++i)
       (site_parity(site_coord(rows[i] / 12, s.L)) == 0 ? even : odd).push_back(Eigen::Index(i));
     const DenseMatrix A_oo_inverse = s.part(at, 1, 1).inverse(), D_eo = s.part(at, 0, 1),

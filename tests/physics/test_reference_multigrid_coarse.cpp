@@ -231,7 +231,7 @@ TEST(ReferenceMultigridCoarse, second_coarsening_is_galerkin_and_keeps_chirality
 
 TEST(ReferenceMultigridCoarse, refuses_vectors_that_make_no_prolongator) {
   const Coord L{4, 2, 2, 2};
-  const Blocks aggregates(L, {2, 1, 1, 1});  // 12 components of each chirality
+  const Blocks aggregates(L, {2, 1, 1, 1});  // there are 12 components of each chirality
   const size_t size = size_t(12 * product(L));
   EXPECT_NO_THROW(Prolongator(aggregates, 12, test::random_level_vectors(size, 12, 51)));
   EXPECT_THROW(Prolongator(aggregates, 12, test::random_level_vectors(size, 13, 51)), BadArgument);

@@ -87,7 +87,7 @@ TEST(ReferenceWilson, is_gauge_covariant) {
 TEST(ReferenceWilson, plane_waves_on_unit_links) {
   const std::array<double, 4> theta{0.4, 0.0, std::numbers::pi, std::numbers::pi};
   const double mass = 0.3;
-  WilsonParameters parameters = wilson_clover(mass, 1.5);  // F = 0: no effect
+  WilsonParameters parameters = wilson_clover(mass, 1.5);  // F = 0 has no effect
   for (size_t mu = 0; mu < 4; ++mu) parameters.boundary[mu] = std::polar(1.0, theta[mu]);
   const WilsonOperator D(unit_gauge(uneven), parameters);
   test::Random random(8);
@@ -161,7 +161,7 @@ TEST(ReferenceWilson, whole_propagator_of_lalibe) {
   ASSERT_EQ(expected.size(), size_t(U.volume()) * 144);
   double largest = 0, worst = 0;
   size_t at = 0;
-  for (int64_t x = 0; x < U.volume(); ++x)  // t, z, y, x slow to fast: the order of the reference
+  for (int64_t x = 0; x < U.volume(); ++x)  // t, z, y, x go slow to fast: this is the order of the reference
     for (int sink = 0; sink < Ns; ++sink)
       for (int source = 0; source < Ns; ++source)
         for (int a = 0; a < Nc; ++a)

@@ -109,7 +109,7 @@ TEST(Sources, u1_noise_has_uniform_phases) {
     sum += eta;
     sum_of_squares += eta * eta;
   }
-  EXPECT_LT(std::abs(sum), 3 * std::sqrt(512.0));  // beyond with a probability of exp(-9)
+  EXPECT_LT(std::abs(sum), 3 * std::sqrt(512.0));  // it lies beyond with a probability of exp(-9)
   EXPECT_LT(std::abs(sum_of_squares), 3 * std::sqrt(512.0));
 }
 

@@ -258,7 +258,7 @@ TEST(SpinGlass, updates_commute_with_signs_bit_for_bit) {
   const Coord extents{8, 4, 4, 2};
   for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
     reference::SpinGlass start = hashed_glass(extents, HashedCouplings::uniform);
-    for (size_t i = 0; i < 20; ++i) start.couplings[i] = {0, 0, 0};  // sites without a field
+    for (size_t i = 0; i < 20; ++i) start.couplings[i] = {0, 0, 0};  // these sites have no field
     const SpinGlassSpec spec{precision, Backend::cpu, 0, 1};
     SpinGlass glass = make_glass(make_lattice(extents), start, spec),
               other = make_glass(make_lattice(extents), gauge_transformed(start), spec);
@@ -351,7 +351,7 @@ TEST(SpinGlass, bonds_and_rings_have_their_exact_averages) {
   } cases[] = {{{1, 0}, 0.5, 0, 0.1639534137},
                {{1, 0}, 1, 0, 0.3130352855},
                {{1, 0}, 2, 0, 0.5373147207},
-               {{0.5, 0.5}, 1, 0, 0.3130352855},  // both bonds between two sites
+               {{0.5, 0.5}, 1, 0, 0.3130352855},  // both bonds join two sites
                {{1, 1, 1, 1}, 0.5, 0, 0.1681409818},
                {{1, 1, 1, 1}, 1, 1, 0.3378378042},
                {{1, 1, 1, 1}, 2, 2, 0.6058915699},

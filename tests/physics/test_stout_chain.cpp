@@ -73,7 +73,7 @@ TEST(StoutChain, derivative_of_a_rough_field) {
     for (size_t nu = 0; nu < Nd; ++nu) weights[mu][nu] = 0.02 * double(1 + mu) + 0.03 * double(nu);
   check_chain(U, weights, 2, 1e-8);
   check_chain(U, spatial_stout(0.1), 2, 1e-8);
-  check_chain(U, isotropic_stout(0.9), 1, 1e-8);  // beyond the series
+  check_chain(U, isotropic_stout(0.9), 1, 1e-8);  // this is beyond the series
 }
 
 TEST(StoutChain, derivative_of_smooth_and_of_unit_links) {

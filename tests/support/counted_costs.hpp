@@ -12,7 +12,7 @@ namespace trellis::test {
 
 struct Counted {
   int64_t messages = 0, sums = 0, launches = 0;
-  std::vector<int64_t> bytes_to;  ///< by rank
+  std::vector<int64_t> bytes_to;  ///< they stand by rank
 };
 
 /// Returns what f() sends, sums and launches.

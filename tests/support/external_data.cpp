@@ -94,7 +94,7 @@ reference::Gauge read_lime_gauge(const std::string& path, const Coord& extents) 
   if (data.size() != U.links.size() * 18 * sizeof(double))
     throw FileError(message(path, ": ", data.size(), " bytes of links, expected ", U.links.size() * 144));
   size_t at = 0;
-  for (auto& link : U.links)  // t, z, y, x slow to fast, then mu: the order of Gauge
+  for (auto& link : U.links)  // t, z, y, x go slow to fast, then mu: this is the order of Gauge
     for (int i = 0; i < Nc; ++i)
       for (int j = 0; j < Nc; ++j, at += 16)
         link.e[i][j] = {big_endian_double(&data[at]), big_endian_double(&data[at + 8])};

@@ -18,7 +18,7 @@ struct ExactInverse {
   reference::LevelSchur schur{F4().D};
   std::vector<Eigen::Index> even;
   Eigen::PartialPivLU<DenseMatrix> lu;
-  double log_determinant = 0;  // log |det D|
+  double log_determinant = 0;  // this is log |det D|
 
   ExactInverse() {
     const reference::LevelOperator& D = *F4().D;
@@ -48,7 +48,7 @@ inline const ExactInverse& exact_inverse() {
 }
 
 struct LowModes {
-  std::vector<double> values;  // |lambda|, ascending
+  std::vector<double> values;  // these are |lambda|, ascending
   std::vector<reference::LevelVector> vectors;
 };
 

@@ -39,7 +39,7 @@ std::vector<ColorMatrix<double>> hash_direction(const Coord& extents) {
 }
 
 uint64_t Random::bits() {
-  uint64_t z = state_ += 0x9e3779b97f4a7c15u;  // splitmix64 (Steele, Lea, Flood 2014)
+  uint64_t z = state_ += 0x9e3779b97f4a7c15u;  // this is splitmix64 (Steele, Lea, Flood 2014)
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);

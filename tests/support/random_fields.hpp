@@ -20,9 +20,9 @@ class Random {
  public:
   explicit Random(uint64_t seed) : state_{seed * 0x9e3779b97f4a7c15u + 1} {}
   uint64_t bits();
-  double uniform() { return double(bits() >> 11) * 0x1p-53; }  ///< [0, 1)
-  double symmetric() { return 2 * uniform() - 1; }             ///< [-1, 1)
-  int below(int n) { return int(uniform() * n); }              ///< 0..n-1
+  double uniform() { return double(bits() >> 11) * 0x1p-53; }  ///< it lies in [0, 1)
+  double symmetric() { return 2 * uniform() - 1; }             ///< it lies in [-1, 1)
+  int below(int n) { return int(uniform() * n); }              ///< it lies in 0..n-1
   Complex<double> complex() {
     const double re = symmetric();
     return {re, symmetric()};

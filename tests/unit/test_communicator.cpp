@@ -44,7 +44,7 @@ TEST(SingleCommunicator, an_exchange_copies_by_tag_each_time) {
   exchange->wait();
   EXPECT_EQ(to_a, a);
   EXPECT_EQ(to_b, b);
-  a[1] = -8;  // persistent: the same buffers, new contents
+  a[1] = -8;  // requests persist: the same buffers have new contents
   exchange->start();
   exchange->wait();
   EXPECT_EQ(to_a, a);
@@ -139,7 +139,7 @@ TEST(Launcher, one_of_several_processes_is_told_by_the_environment) {
 
 TEST(Launcher, the_innermost_launcher_counts) {
   const WithoutLauncher nothing;
-  int processes = 9;  // from the outermost to the innermost
+  int processes = 9;  // the order is from the outermost to the innermost
   const auto& variables = launcher_variables();
   for (auto pair = variables.rbegin(); pair != variables.rend(); ++pair, --processes) {
     setenv(pair->first.c_str(), std::to_string(processes).c_str(), 1);

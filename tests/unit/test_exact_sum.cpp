@@ -116,7 +116,7 @@ TEST(ExactSum, agrees_with_quadruple_precision) {
   for (const int range : {0, 10, 30})
     for (uint64_t seed = 0; seed < 20; ++seed) {
       const std::vector<double> terms = random_terms(5000, range, 1000 + seed);
-      __float128 exact = 0;  // 113 bits: exact for these ranges up to 2^-100 of the largest term
+      __float128 exact = 0;  // 113 bits are exact for these ranges up to 2^-100 of the largest term
       for (const double x : terms) exact += x;
       const double value = sum_of(terms).value();
       EXPECT_LE(std::abs(double(exact - __float128(value))), allowed_error(terms, value))
@@ -157,7 +157,7 @@ TEST(ExactSum, tiny_and_subnormal_terms) {
   const double tiny = std::ldexp(1.0, -1000);
   EXPECT_EQ(sum_of({tiny, tiny, tiny}).value(), 3 * tiny);
   EXPECT_EQ(sum_of({1.0, tiny, -1.0}).value(),
-            0.0);  // below 2^-80 of the largest term: dropped, in any order
+            0.0);  // it lies below 2^-80 of the largest term: it is dropped, in any order
   EXPECT_EQ(sum_of({tiny, 1.0, -1.0}).value(), 0.0);
   const double subnormal = std::ldexp(1.0, -1030);
   EXPECT_EQ(sum_of({subnormal, subnormal}).value(), 2 * subnormal);
@@ -176,7 +176,7 @@ TEST(ExactSum, nan_and_infinity_give_nan_everywhere) {
 }
 
 TEST(ExactSum, overflow_throws) {
-  EXPECT_THROW(sum_of({1e300, 1.0}).value(), NumericError);  // 1e300 > 2^960
+  EXPECT_THROW(sum_of({1e300, 1.0}).value(), NumericError);  // 1e300 is larger than 2^960
   EXPECT_EQ(sum_of({std::ldexp(1.0, 959)}).value(), std::ldexp(1.0, 959));
   ExactSum sum = sum_of({1.0});
   sum.merge(sum_of({std::numeric_limits<double>::max()}));

@@ -32,7 +32,7 @@ TEST(FieldConversion, equals_reading_and_storing_sites) {
     const size_t size = size_t(lattice->geometry().local_volume()) * size_t(reals);
     test::Random random(uint64_t(reals) + 1);
     std::vector<double> values(size), read(size), found(size), expected(size);
-    for (double& v : values) v = random.symmetric() * std::exp(10 * random.symmetric());  // within fp16
+    for (double& v : values) v = random.symmetric() * std::exp(10 * random.symmetric());  // fp16 holds it
     for (const FieldSpec& from : all_specs(reals, 2)) {
       SpinorField in(lattice, from);
       in.from_canonical(values.data(), 1);

@@ -21,7 +21,7 @@ void expect_rounding_like_scalars() {
   while (inputs.size() < 4096) {
     const float x = 32767.0f * float(random.symmetric());
     inputs.push_back(x);
-    inputs.push_back(std::floor(x) + 0.5f);  // ties
+    inputs.push_back(std::floor(x) + 0.5f);  // these are ties
   }
   inputs.resize(inputs.size() / 32 * 32);
   for (float& x : inputs) x = std::fmin(std::fmax(x, -32767.0f), 32767.0f);
@@ -107,10 +107,10 @@ TEST(FixedPoint, products_of_pairs_are_exact_in_every_lane_count) {
 
 /// The sum of products of a row of a link and a vector is as large as stored numbers let it become.
 TEST(FixedPoint, sums_of_products_stay_within_32_bits) {
-  const double full = link_full_scale, rounding = std::sqrt(6.0) / 2;  // each component away from 0
+  const double full = link_full_scale, rounding = std::sqrt(6.0) / 2;  // each component moves away from 0
   const double stored = full * (1 + 1e-5) + rounding, third = stored * stored / full + rounding;
   const double determinant = full * (1 + 1e-5) + std::sqrt(2.0) / 2;
-  const double row = third * determinant / full + rounding;  // of a link of 14 reals: the longest
+  const double row = third * determinant / full + rounding;  // it is that of a link of 14 reals: the longest
   EXPECT_GT(row, stored);
   EXPECT_LT(row * std::sqrt(6.0) * fixed_point_full_scale(6), 2147483647.0);
   EXPECT_LT(row * std::sqrt(6.0) * 2 * fixed_point_full_scale(24), 2147483647.0);
@@ -137,7 +137,7 @@ TEST(FixedPoint, the_third_row_of_a_link_is_right_to_rounding) {
   std::vector<ColorMatrix<double>> links{identity_matrix<double>()};
   for (int i = 0; i < 2000; ++i) links.push_back(test::random_su3(random));
   for (int i = 0; i < 200; ++i) links.push_back(test::random_su3(random, 1e-4));
-  ColorMatrix<double> half = zero_matrix<double>();  // an SU(2) matrix of halves, third row (0, 0, 1)
+  ColorMatrix<double> half = zero_matrix<double>();  // it is an SU(2) matrix of halves, third row (0, 0, 1)
   half.e[0][0] = {0.5, 0.5};
   half.e[0][1] = {0.5, 0.5};
   half.e[1][0] = {-0.5, 0.5};

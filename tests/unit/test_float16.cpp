@@ -69,7 +69,7 @@ TEST(Float16, has_every_number_of_the_format) {
 std::vector<float> inputs() {
   std::vector<float> x{0.0f,  -0.0f,    65519.9f,        65520.0f, -65520.0f,
                        1e30f, 0x1p-25f, 0x1.000002p-25f, 0x1p-26f};
-  for (int bits = 0; bits < 0x7c00; ++bits) {  // ties, and next to them
+  for (int bits = 0; bits < 0x7c00; ++bits) {  // these are ties, and numbers next to them
     const float tie = float((value_of(uint16_t(bits)) + value_of(uint16_t(bits + 1))) / 2);
     if (!std::isfinite(tie)) continue;
     x.insert(x.end(), {tie, -tie, std::nextafter(tie, 0.0f), std::nextafter(tie, 1e6f)});

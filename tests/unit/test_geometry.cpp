@@ -24,7 +24,7 @@ TEST(Sites, index_and_coordinate_are_inverse_and_x_is_fastest) {
   for (int64_t i = 0; i < product(L); ++i) EXPECT_EQ(site_index(site_coord(i, L), L), i);
   EXPECT_EQ(site_parity({0, 0, 0, 0}), 0);
   EXPECT_EQ(site_parity({1, 2, 3, 1}), 1);
-  EXPECT_EQ(product({512, 512, 512, 1024}), int64_t(1) << 37);  // beyond 32 bits
+  EXPECT_EQ(product({512, 512, 512, 1024}), int64_t(1) << 37);  // it is beyond 32 bits
   EXPECT_EQ(site_index({511, 511, 511, 1023}, {512, 512, 512, 1024}), (int64_t(1) << 37) - 1);
 }
 
@@ -261,7 +261,7 @@ TEST(LaneSplit, sub_lattices_are_even_and_as_many_as_possible) {
     for (const int lanes : {1, 4, 8, 16}) {
       const Geometry geometry(L);
       const LaneSplit split = choose_lane_split(geometry, lanes);
-      int64_t possible = 1;  // every factor of two that leaves an even extent
+      int64_t possible = 1;  // it counts every factor of two that leaves an even extent
       for (int mu = 0; mu < Nd; ++mu) {
         EXPECT_EQ(L[mu] / split.lanes_per_direction[mu] % 2, 0) << to_string(L) << " in " << lanes;
         EXPECT_EQ(L[mu] % split.lanes_per_direction[mu], 0);

@@ -1,7 +1,7 @@
 /// Kernels in the forms that only GPUs run, on fields in the GPU layout on the host: several right-hand sides
 /// of a hop in a thread, and the fifth dimension in parts, give the bits of one at a time and of whole sites.
 // sanitize: 0
-#define TRELLIS_FOR_TESTS 1  // kernels without forced inlining: a quarter of the time to compile
+#define TRELLIS_FOR_TESTS 1  // kernels are not inlined by force: they compile in a quarter of the time
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -143,7 +143,7 @@ void expect_columns_of_staggered_hops_to_agree() {
   Field<Scalar, 6> ghosts(slots, 9);
   alignas(16) static int32_t table[8 * sites], index[8 * sites];
   const std::vector<int32_t> entries = random_table(1, 10);
-  for (size_t i = 0; i < entries.size(); ++i) {  // index << 3 | is_ghost: one lane does not move
+  for (size_t i = 0; i < entries.size(); ++i) {  // an entry is index << 3 | is_ghost: one lane does not move
     table[i] = (entries[i] >> 1) << 3 | (entries[i] & 1);
     index[i] = int32_t(i % 2);
   }
@@ -186,7 +186,7 @@ TEST(walks, of_packed_legs_are_those_of_legs) {
   Field<double, 18> links(4, 1);
   alignas(16) static int32_t table[8 * sites];
   const std::vector<int32_t> entries = random_table(0, 2);
-  for (size_t i = 0; i < entries.size(); ++i) table[i] = entries[i] << 1;  // block << 1 | crosses
+  for (size_t i = 0; i < entries.size(); ++i) table[i] = entries[i] << 1;  // an entry is block << 1 | crosses
   ExtendedTables tables;
   tables.neighbours = table;
   const GaugeView<GpuLayout, double> U(links.raw(), tables);

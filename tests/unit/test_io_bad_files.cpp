@@ -184,7 +184,7 @@ TEST(BadFiles, OfOtherKindsAreNamed) {
 
 TEST(BadFiles, WithAnotherFirstLineThrow) {
   std::string bytes = good_file({"nersc", GaugeFormat::nersc, 64});
-  bytes[5] = '\x7f';  // BEGIN_HEADER
+  bytes[5] = '\x7f';  // this breaks BEGIN_HEADER
   try {
     read_bytes(bytes);
     ADD_FAILURE() << "read a header without its first line";
@@ -452,7 +452,7 @@ TEST(LimeFiles, WhoseFormatIsIncompleteAreCompletedByLatticeAndSize) {
     options.lattice = lattice;
     return probe_gauge_file(*io::memory_input("bytes", bytes.data(), bytes.size()), options);
   };
-  EXPECT_EQ(probe(all, {}).warnings.size(), 1u);  // no checksum
+  EXPECT_EQ(probe(all, {}).warnings.size(), 1u);  // there is no checksum
   for (const auto& records :
        {with(all, "ildg-format", "<lx>4</lx>", ""), with(all, "ildg-format", "<lt>4<", "<lt>?<")}) {
     EXPECT_EQ(probe(records, {}).lattice, extents);

@@ -155,7 +155,7 @@ TEST(BadLinks, AreNotWritten) {
     for (int mu = 0; mu < Nd; ++mu) all.set_link(site_coord(site, extents), mu, zero);
   GaugeField one = random_field(lattice_of_one(extents));
   Link phase = one.link({1, 0, 1, 2}, 1);
-  for (auto& entry : phase) entry = -entry;  // unitary, of determinant -1
+  for (auto& entry : phase) entry = -entry;  // it is unitary, of determinant -1
   one.set_link({1, 0, 1, 2}, 1, phase);
   const struct {
     const GaugeField& U;

@@ -70,7 +70,7 @@ TEST_P(GaugeFormats, GiveBackWhatWasWritten) {
   for (size_t i = 0; i < written.size(); ++i) {
     const double expected = c.bits == 32 ? double(float(written[i])) : written[i];
     const bool is_completed =
-        c.format == GaugeFormat::nersc_two_row && i % 18 >= 12;  // products of four stored numbers
+        c.format == GaugeFormat::nersc_two_row && i % 18 >= 12;  // these are products of four stored numbers
     if (is_completed)
       ASSERT_NEAR(found[i], expected, 8 * epsilon) << i;
     else
@@ -317,7 +317,7 @@ TEST(BridgeText, ReadsNumbersALine) {
   ReadOptions options;
   options.lattice = Coord{4, 4, 2, 2};
   EXPECT_THROW(probe_gauge_file(path.str(), options), FileError);
-  const size_t last = text.rfind('\n', text.size() - 2) + 1;  // the last number
+  const size_t last = text.rfind('\n', text.size() - 2) + 1;  // this is the last number
   for (const size_t length : {text.size() / 2, last - 1, last, last + 1}) {
     write_bytes(path.str(), text.substr(0, length));
     EXPECT_THROW(read_gauge_field(path.str(), V), FileError) << length;

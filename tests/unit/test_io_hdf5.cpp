@@ -33,7 +33,7 @@ TEST(Hdf5, GivesBackArrays) {
     root.write("empty", std::vector<double>{});
     const double scalar = 7.0;
     root.write("scalar", &scalar, {});
-    EXPECT_THROW(root.write("reals", reals), FileError);  // is there already
+    EXPECT_THROW(root.write("reals", reals), FileError);  // it is there already
     file.commit();
   }
   EXPECT_FALSE(exists(path.str() + ".partial"));

@@ -19,7 +19,7 @@ struct Case {
   const char* file;
   GaugeFormat format;
   int precision_bits;
-  double tolerance;  ///< of means over 96 sites: rounding of the stored numbers
+  double tolerance;  ///< it is that of means over 96 sites: rounding of the stored numbers
 };
 
 class SmallFields : public ::testing::TestWithParam<Case> {};

@@ -71,7 +71,7 @@ TEST(LaneMath, sine_and_cosine_are_within_2_ulp) {
       worst = std::max(worst, error_in_ulp(found.sin, std::sin((long double)(x))));
       worst = std::max(worst, error_in_ulp(found.cos, std::cos((long double)(x))));
     }
-  for (int n = -1000; n <= 1000; ++n) {  // next to the zeros
+  for (int n = -1000; n <= 1000; ++n) {  // these lie next to the zeros
     const double x = n * 1.5707963267948966;
     worst = std::max(worst, error_in_ulp(sin_cos(x).sin, std::sin((long double)(x))));
     worst = std::max(worst, error_in_ulp(sin_cos(x).cos, std::cos((long double)(x))));

@@ -102,7 +102,7 @@ TEST(LinkCompression, links_that_became_longer_are_refused_in_fixed_point) {
   U.set_link({0, 0, 0, 0}, 0, longer);
   EXPECT_THROW(half.refill(U), BadArgument);
   EXPECT_NO_THROW(fp16.refill(U));
-  EXPECT_NO_THROW(HopLinks(U, Precision::half_precision, 18));  // with scales
+  EXPECT_NO_THROW(HopLinks(U, Precision::half_precision, 18));  // this one has scales
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 struct Case {
   Precision precision;
-  int reals, slices, rhs, own;  ///< own: right-hand sides of each field, 1 or rhs
+  int reals, slices, rhs, own;  ///< own counts right-hand sides of each field, 1 or rhs
   int count;
 };
 

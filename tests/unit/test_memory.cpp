@@ -23,7 +23,7 @@ TEST(Memory, is_zeroed_and_aligned) {
     size_t nonzero = 0;
     for (size_t i = 0; i < bytes; ++i) nonzero += p[i] != 0;
     EXPECT_EQ(nonzero, 0u) << bytes << " bytes";
-    std::memset(memory.data(), 0xff, bytes);  // dirty it for the next allocation
+    std::memset(memory.data(), 0xff, bytes);  // this makes it dirty for the next allocation
   }
 }
 
@@ -49,7 +49,7 @@ TEST(Memory, that_was_freed_waits_for_the_next_of_its_size_and_makes_room_for_ot
     Memory used(small);
     address = used.data();
   }
-  { EXPECT_EQ(Memory(small).data(), address); }  // although it is larger than what always waits
+  { EXPECT_EQ(Memory(small).data(), address); }  // it is larger than what always waits
   EXPECT_GE(memory_waiting(), small);
   Memory other(large);
   EXPECT_LE(memory_in_use() + memory_waiting(), std::max(memory_peak(), memory_in_use() + 128 * mebibyte));

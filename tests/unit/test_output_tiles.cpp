@@ -84,7 +84,7 @@ TEST(OutputTiles, RefusesToStreamPartsOfCacheLines) {
   FieldSpec spec;
   spec.precision = Precision::half_precision;
   spec.subset = Subset::even;
-  spec.lanes = 1;  // blocks of 48 bytes
+  spec.lanes = 1;  // blocks have 48 bytes
   const SpinorField out(make_lattice({4, 4, 4, 4}), spec);
   EXPECT_THROW(walk_in_tiles(tiled(out, 0), SiteRange(4), TileOutput::streamed,
                              [](const SiteRange&, const RawField&) { FAIL(); }),

@@ -65,7 +65,7 @@ TEST(LaunchTrial, StartsAgainAfterManyLaunches) {
 
 TEST(ReadAhead, EveryBlockIsComputedOnceAndReadBefore) {
   const std::vector<int32_t> list = {4, 0, 7, 2, 9, 1, 12, 11, 3, 20};
-  const Traffic traffic{20000, size_t(1) << 20};  // groups of four
+  const Traffic traffic{20000, size_t(1) << 20};  // this makes groups of four
   LaunchTrials trials(ways_ahead);
   set_thread_count(1);  // the first block of each thread's share is not asked for
   for (int launch = 0; launch < 12; ++launch) {

@@ -55,7 +55,7 @@ TEST(RectangularOperator, restricts_and_prolongs) {
 TEST(RectangularOperator, makes_a_square_normal_operator) {
   const LatticePtr lattice = make_lattice({2, 4, 2, 4});
   const auto R = std::make_shared<EvenPart>(lattice);
-  const NormalOperator P(R);  // the projector on even sites
+  const NormalOperator P(R);  // it is the projector on even sites
   EXPECT_TRUE(P.is_square());
   const SpinorField x = some_field(P, 2, false);
   SpinorField Px = P.make_field(2), PPx = P.make_field(2);

@@ -23,7 +23,7 @@ TEST(SiteBox, is_what_the_geometry_has_where_extents_are_even) {
 
 /// Every site of a box lies in one common box, and that rank has it.
 TEST(SiteBox, common_boxes_hold_every_site_once) {
-  const Coord lattice{6, 1, 4, 6};  // odd local extents, 1 included
+  const Coord lattice{6, 1, 4, 6};  // local extents are odd, 1 included
   const ProcessGrid from({2, 1, 1, 3}), to({3, 1, 4, 1}, {4, 2, 7, 1, 0, 11, 3, 5, 6, 9, 10, 8});
   for (int rank = 0; rank < from.size(); ++rank) {
     const SiteBox own = box_of_rank(lattice, from, rank);

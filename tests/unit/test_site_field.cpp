@@ -51,7 +51,7 @@ double rounding(Precision precision) {
     case Precision::single_precision:
       return 0x1p-23;
     case Precision::half_precision:
-      return 0.501 / 32767;  // and the rounding of float
+      return 0.501 / 32767;  // the rounding of float comes with it
     default:
       return 0x1p-11;
   }
@@ -105,7 +105,7 @@ TEST(SiteField, linear_algebra_has_the_same_bits_in_every_layout) {
         found.push_back(combine_norm2(out, a, x, b, y));
         found.push_back(numbers(out, 1));
         EXPECT_EQ(norm2_each(out), found[0]);
-        combine(u, a, u, b, y);  // in place
+        combine(u, a, u, b, y);  // it works in place
         EXPECT_EQ(numbers(u, 1), found[1]);
         if (reals % 2 == 0) {
           combine(out, ca, x, cb, y);

@@ -101,7 +101,7 @@ TEST(Gcr, a_batch_costs_no_more_than_its_columns_alone) {
   const LatticePtr lattice = make_lattice({4, 4, 4, 8});
   const auto A = test::make_disc(lattice, 0.6);
   SpinorField b = test::random_source(*A, 4), x = A->make_field(4);
-  for (const int easy_column : {1, 2}) {  // eigenvectors, solved for in a step
+  for (const int easy_column : {1, 2}) {  // both are eigenvectors, solved for in a step
     test::Vector easy(size_t(lattice->volume()) * 12);
     easy[size_t(easy_column)] = 1;
     test::reflect(easy, A->matrix().left);
@@ -113,7 +113,7 @@ TEST(Gcr, a_batch_costs_no_more_than_its_columns_alone) {
   for (const SolverSpec& spec : specs) {
     const OperatorCopies copies(*A);
     set_zero(x);
-    const SolveReport together = spec->solve(copies, x, b);  // as one batch
+    const SolveReport together = spec->solve(copies, x, b);  // they are one batch
     double alone = 0, most = 0;
     for (int r = 0; r < 4; ++r) {
       SpinorField one = A->make_field(1), x_one = A->make_field(1);
@@ -244,7 +244,7 @@ TEST(NormalOperatorTest, solves_and_agrees_with_the_factor) {
   }
   const SolveReport mixed = solve(MixedPrecisionSpec{CgSpec{1e-11}, Precision::half_precision}, *N, x, b);
   EXPECT_TRUE(mixed.converged) << mixed.summary();
-  for (size_t r = 0; r < 2; ++r)  // the solver's is that of A x = b / |b|: a few roundings apart
+  for (size_t r = 0; r < 2; ++r)  // the solver's residual is that of A x = b / |b|: a few roundings apart
     EXPECT_NEAR(relative_residual(*N, x, b)[r], mixed.relative_residual[r], 1e-15);
 }
 

@@ -232,8 +232,8 @@ TEST(SolverBreakdown, zero_and_negative_operators) {
     EXPECT_EQ(norm2(x), 0.0);
   }
   SpinorField x = negative.make_field(2);
-  EXPECT_EQ(solve(CgSpec{}, negative, x, b).reason, StopReason::broke_down);  // not positive
-  EXPECT_TRUE(solve(BicgstabSpec{}, negative, x, b).converged);               // but regular
+  EXPECT_EQ(solve(CgSpec{}, negative, x, b).reason, StopReason::broke_down);  // it is not positive
+  EXPECT_TRUE(solve(BicgstabSpec{}, negative, x, b).converged);               // but it is regular
 }
 
 TEST(SolverBreakdown, not_finite_operator) {

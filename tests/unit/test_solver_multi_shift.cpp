@@ -22,7 +22,7 @@ constexpr double tolerance = 1e-10;
 std::vector<SpinorField> solutions(const LinearOperator& A, size_t count, int rhs) {
   std::vector<SpinorField> x;
   for (size_t k = 0; k < count; ++k)
-    x.push_back(test::random_source(A, rhs, 1000 + k));  // on entry: anything
+    x.push_back(test::random_source(A, rhs, 1000 + k));  // on entry they may hold anything
   return x;
 }
 

@@ -74,7 +74,7 @@ TEST(Su3, products_of_antihermitian_matrices_by_nine_reals) {
 
 TEST(Su3, hermitian_matrices_by_nine_reals) {
   test::Random random(8);
-  const auto full = [](const HermitianMatrix<double>& H) {  // i times antihermitian
+  const auto full = [](const HermitianMatrix<double>& H) {  // this is i times antihermitian
     AntihermitianMatrix<double> A;
     for (int i = 0; i < 3; ++i) {
       A.diagonal[i] = -H.diagonal[i];

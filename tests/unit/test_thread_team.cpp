@@ -67,7 +67,7 @@ TEST(ThreadTeam, callers_from_several_threads_do_not_meet) {
       for (int call = 0; call < 500; ++call) {
         std::atomic<int> shares{0};
         cpu::on_threads(2, [&](int thread, int of) { shares += thread == 0 ? 3 - of : 1; });
-        sum += shares;  // 1 + 1 of two threads, 2 of one
+        sum += shares;  // two threads have 1 + 1, one has 2
       }
     });
   for (std::thread& caller : callers) caller.join();
@@ -106,7 +106,7 @@ TEST(ThreadTeam, threads_that_cannot_be_started_are_said) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer needs address space of its own";
 #endif
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process without stacks to use again
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the process has no stacks to use again
   EXPECT_EXIT(start_threads_without_memory(), testing::ExitedWithCode(0),
               "expected 3 threads .*found that no more than 1 can be started");
 }

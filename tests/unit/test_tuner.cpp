@@ -20,12 +20,12 @@ TEST(Tuner, KeepsTheBetterChoice) {
   other.columns = 12;
   EXPECT_TRUE(tuner.is_empty());
   tuner.fill(key, {1, 2e-6, 0});
-  tuner.fill(key, {2, 3e-6, 0});  // slower
+  tuner.fill(key, {2, 3e-6, 0});  // it is slower
   EXPECT_EQ(tuner.find(key)->way, 1);
   EXPECT_FALSE(tuner.find(other));
   tuner.record(key, {2, 3e-6, 0});
   EXPECT_TRUE(tuner.take_records().empty()) << "slower than what there is";
-  tuner.record(key, {0, 4e-6, 1});  // slower, but tried again
+  tuner.record(key, {0, 4e-6, 1});  // it is slower, but tried again
   EXPECT_EQ(tuner.find(key)->way, 0);
   EXPECT_EQ(tuner.take_records().size(), 1u);
   EXPECT_TRUE(tuner.take_records().empty());

@@ -1,7 +1,7 @@
 /// In the GPU layout each number of a site has one place, each vector can be loaded at once, and all ways to
 /// read a site give what was stored.
 // sanitize: 0
-#define TRELLIS_FOR_TESTS 1  // without forced inlining: less time to compile
+#define TRELLIS_FOR_TESTS 1  // nothing is inlined by force: it compiles faster
 #include <gtest/gtest.h>
 
 #include <set>
@@ -19,7 +19,7 @@ namespace {
 constexpr int warp = GpuLayout::warp, slots = 3, groups = 2;
 
 TEST(vectors, cover_a_site_and_are_aligned) {
-  for (const int length : {2, 4, 8})  // of double, float, 16 bits
+  for (const int length : {2, 4, 8})  // these are for double, float, 16 bits
     for (int reals = 1; reals <= 80; ++reals) {
       std::set<size_t> places;
       for (int lane = 0; lane < warp; ++lane)
@@ -151,7 +151,7 @@ TEST(vectors, move_parts_of_a_site) {
 
 TEST(vectors, store_pairs_of_any_number_of_reals) {
   for (const int reals : {3, 6, 14}) {
-    Field<float, 14> field;  // has room for all
+    Field<float, 14> field;  // it has room for all
     const SiteElements<GpuLayout, float> elements(field.raw(), reals);
     for (int i = 0; i < reals; i += 2) {
       const float r[2] = {float(i), float(i + 1)};

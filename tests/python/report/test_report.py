@@ -266,7 +266,7 @@ def small_disk(size: int):
 
 @pytest.mark.parametrize("name", ["plots/correlators.png", "results.json", "report.html"])
 def test_a_full_disk_leaves_an_older_report_alone(made, tmp_path, name):
-    """The report ends with the file's name; each file is the old one or the new one, and there are no
+    """The error ends with the file's name; each file is the old one or the new one, and there are no
     others."""
     _, results, _ = made
     folder = write_report(results, tmp_path).parent
