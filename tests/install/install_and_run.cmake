@@ -18,7 +18,7 @@ endif()
 file(RENAME ${SCRATCH}/prefix ${SCRATCH}/moved)
 if(PYTHON)
   run(${CMAKE_COMMAND} -E env --unset=PYTHONPATH ${SCRATCH}/moved/bin/trellis --version)
-  # The compiled part of the moved prefix.
+  # This runs the compiled part of the moved prefix.
   run(${CMAKE_COMMAND} -E env --unset=PYTHONPATH ${SCRATCH}/moved/bin/trellis doctor --quick --json)
   string(FIND "${output}" "${VERSION}" at)
   if(at LESS 0)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Packages for the tests with a real Slurm and a real browser (Debian, Ubuntu; as root). No daemon is started and
-# nothing outside the packages' own files is written. --browser also installs chromium, for the report's test.
+# This installs packages for the tests with a real Slurm and a real browser (Debian, Ubuntu; as root). No daemon is
+# started and nothing outside the packages' own files is written. --browser also installs chromium, for the report's
+# test.
 set -euo pipefail
 packages=(slurm-wlm munge)
 [ "${1:-}" = "--browser" ] && packages+=(chromium fonts-dejavu-core)
