@@ -729,7 +729,7 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
 )
 @pytest.mark.filterwarnings("error")
 def test_correlators_without_information_are_named(change, words: str) -> None:
-    """They are not fitted: there is a reason, no warning of numpy, and no number that is none."""
+    """Such correlators are not fitted: there is a reason, no warning of numpy, and no number that is none."""
     two_point, numerators = ensemble(12, 15)
     C, N = change(two_point, numerators["A"])
     sets = measured({"nucleon": C, "fh_A3_UU": 1.5 * N, "fh_A3_DD": 0.5 * N})

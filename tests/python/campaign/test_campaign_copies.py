@@ -150,8 +150,8 @@ def test_a_copy_that_cannot_be_killed(copy: int, monkeypatch) -> None:
 
 
 def test_in_the_middle_of_exec_a_process_has_nothing(monkeypatch) -> None:
-    """Such a process is waited for, but not for ever: a program may have removed its arguments and its
-    environment."""
+    """In the middle of exec a process shows nothing: it is waited for, but not for ever, as a program may
+    have removed its arguments and its environment."""
     found = [([], [1]), ([], [1]), ([], [])]
     monkeypatch.setattr(copies, "_look", lambda names: found.pop(0))
     assert copies.wait_for_exec({"dead"}, patience=60.0, most=0.0, sleep=lambda seconds: None)

@@ -253,8 +253,8 @@ def test_a_manager_that_cannot_show_that_it_lives_ends_in_time(tmp_path: Path, m
 
 
 def test_a_manager_whose_disk_is_full_is_over_all_the_same(tmp_path: Path, monkeypatch) -> None:
-    """This also holds in a notebook, where the process lives on: the next manager does not wait for its
-    tasks."""
+    """A manager is over in a notebook, too, where the process lives on: the next manager does not wait for
+    its tasks."""
 
     def full(*args: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

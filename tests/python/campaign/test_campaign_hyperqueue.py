@@ -68,8 +68,8 @@ def test_a_task_that_ignores_signals_is_gone_when_it_is_reported(one, tmp_path):
 
 
 def test_threads_are_those_of_a_rank(one, monkeypatch):
-    """This holds where the manager has the same number, too: HyperQueue would set it to the number of
-    cores."""
+    """A rank's number of threads stays even if the manager has the same number: HyperQueue would set it to
+    the number of cores."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     places = (Place("n1", 4, (0, 1, 2, 3)),)
     handle = one.begin("sh", "-c", "echo $OMP_NUM_THREADS", places=places)

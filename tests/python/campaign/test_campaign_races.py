@@ -144,8 +144,8 @@ def test_valid_outputs_are_taken_over_after_a_death_in_the_middle_of_it(tmp_path
 
 
 def test_a_task_without_outputs_that_ended_well_does_not_run_again(tmp_path: Path) -> None:
-    """Its marker says that it ended well when its manager did not come to it, unless it is one for several
-    ranks."""
+    """The task's marker says that it ended well when its manager did not come to it, unless it is one for
+    several ranks."""
     one = "[[task]]\nname = 't'\ncommand = 'echo ran >> n'\n"
     path = write(tmp_path / "one", one)
     run_until_killed(path, "done")

@@ -228,7 +228,7 @@ def test_the_managers_status_survives_sigterm(tmp_path: Path, monkeypatch) -> No
 
 
 class Forgetful(ProcessLauncher):
-    """This launcher cannot end what a dead manager left, and gives no answer at times."""
+    """This launcher cannot end what a dead manager left, and at times it gives no answer."""
 
     asked = 0
 

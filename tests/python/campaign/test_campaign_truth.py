@@ -37,7 +37,7 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_an_output_is_one_word_for_the_shell(tmp_path: Path, line: str) -> None:
-    """This holds for whatever is in its name, in quotes or not, and in what quotes."""
+    """An output is one word whatever is in its name, in quotes or not, and in what quotes."""
     for name in ODD if "`" not in line else set(ODD) - {"back`tick"}:  # these do not nest
         filled = fill_at_launch(line, {}, [name], "here", for_shell=True)
         subprocess.run(["/bin/sh", "-c", filled], cwd=tmp_path, check=True, capture_output=True)

@@ -331,7 +331,7 @@ def test_acceptance_belongs_to_tune(tmp_path: Path) -> None:
     assert "--acceptance belongs to --tune" in said
 
 
-@pytest.mark.parametrize("module", ["typing", "typer"])  # the first one comes first of all, one is of many
+@pytest.mark.parametrize("module", ["typing", "typer"])  # typing is first of all, typer is one of many
 def test_an_interrupt_of_the_first_imports(tmp_path: Path, module: str) -> None:
     """The first imports take a fifth of a second, in which Ctrl-C showed where Python was."""
     (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt")
@@ -555,7 +555,7 @@ def test_analyze_runs_on_one_rank(tmp_path: Path, launcher: tuple[str, str]) -> 
 
 
 def test_analyze_under_mpirun(tmp_path: Path) -> None:
-    """There is one summary, and the status where nothing is fitted is kept."""
+    """There is one summary, and the command has its status where nothing is fitted."""
     from trellis.analysis.synthetic import write_synthetic_measurements
 
     write_synthetic_measurements(tmp_path / "data.h5", configurations=range(20))

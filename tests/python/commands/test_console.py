@@ -71,8 +71,8 @@ def test_steps_without_a_terminal_are_lines_alone(capsys: pytest.CaptureFixture)
 
 @pytest.mark.parametrize("seconds", [1.0, 100.0])
 def test_the_bar_knows_the_time_left(seconds: float) -> None:
-    """It also knows that of trajectories longer than rich remembers, half a minute; those of earlier runs do
-    not count."""
+    """The bar also knows the time of trajectories longer than rich remembers, half a minute; those of earlier
+    runs do not count."""
     clock = Clock()
     output, screen = terminal(clock)
     with output.progress("trajectories", 40, 10) as show:

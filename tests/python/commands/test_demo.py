@@ -91,7 +91,7 @@ def test_outputs(demo: Path) -> None:
 
 
 def test_the_masses_come_before_the_charge(demo: Path) -> None:
-    """Their analysis waits for no charge, and for no other task that is ready."""
+    """The analysis of masses waits for no charge, and for no other task that is ready."""
     tasks = {task["name"]: task for task in tomllib.loads((demo / "campaign.toml").read_text())["task"]}
     first = next(task for name, task in tasks.items() if name.startswith("hadrons-analysis-"))
     assert first["after"]

@@ -59,7 +59,8 @@ def test_stout_weights_that_smooth_nothing(U: tr.GaugeField) -> None:
 
 
 def test_values_that_make_no_sense(U: tr.GaugeField, S: tr.Propagator) -> None:
-    """Each value was taken without a word, raised what is no error of Trellis, or took for ever."""
+    """Each value is refused; once it was taken without a word, raised what is no error of Trellis, or took
+    for ever."""
     gauge, t = gauge_monomial(beta=5.0), np.linspace(0, 2, 11)
     zeros = tr.GaugeField.from_numpy(0 * U.to_numpy(), check=False)
     refused: dict[str, list[Callable[[], object]]] = {

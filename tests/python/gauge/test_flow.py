@@ -138,7 +138,8 @@ def _field_tensor(U: np.ndarray, mu: int, nu: int) -> np.ndarray:
 
 
 def test_the_charge_of_openqcd_has_the_other_sign() -> None:
-    """In doc/conventions.md its directions 0, 1, 2, 3 are t, x, y, z (modules/tcharge/tcharge.c)."""
+    """By doc/conventions.md the directions 0, 1, 2, 3 of openQCD are t, x, y, z
+    (modules/tcharge/tcharge.c)."""
     U = tr.weak_field((4, 2, 4, 6), seed=5, spread=0.6)
     links, openqcd = U.to_numpy(), (3, 0, 1, 2)
 

@@ -261,7 +261,8 @@ def test_sources_that_are_not_finite(fields: Fields) -> None:
 
 
 def test_links_that_are_not_finite(fields: Fields, tmp_path: Path) -> None:
-    """They are refused at the door; had they come in another way, loops would show them, and no more."""
+    """Links that are not finite are refused at the door; had they come in another way, loops would show them,
+    and no more."""
     links = fields.U.to_numpy()
     links[1, 0, 1, 0, 2, 0, 0] = NAN
     with pytest.raises(tr.BadArgument, match=r"first at \[t, z, y, x, mu\] = \[1, 0, 1, 0, 2\]"):

@@ -98,8 +98,8 @@ subprocess.run(["mpirun", "-n", "2", "echo", "hello"], check=True)
 
 @pytest.mark.skipif(load().communicator_name() != "MPI", reason="a build without MPI starts no mpirun")
 def test_a_process_of_its_own_leaves_no_trace_of_mpi(tmp_path: Path) -> None:
-    """There is no folder that it shares with others, and nothing that an mpirun that it starts would
-    inherit."""
+    """A process of its own leaves no folder that it shares with others, and nothing that an mpirun that it
+    starts would inherit."""
     words = [sys.executable, "-c", FROM_A_NOTEBOOK]
     variables = environment(OMPI_MCA_orte_tmpdir_base=str(tmp_path))
     found = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)

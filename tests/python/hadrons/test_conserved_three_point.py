@@ -36,7 +36,8 @@ def solved(U: tr.GaugeField, tolerance: float = 1e-13, **options: object) -> tup
 def test_feynman_hellmann_is_the_sum_over_times(
     U: tr.GaugeField, coefficients: dict, current: tr.ConservedCurrent, spin: str
 ) -> None:
-    """This holds at every sink time, those that wrap around too, for UU, DD and up - down in one solve."""
+    """The sum agrees at every sink time, those that wrap around too, for UU, DD and up - down in one
+    solve."""
     solve, S = solved(U, **coefficients)
     F = tr.conserved_current_propagator(solve, S, current=current.kind, direction=current.direction)
     N = {q: tr.nucleon_feynman_hellmann(S, F, insertion=q, spin=spin)[0] for q in ("up", "down")}

@@ -499,7 +499,7 @@ def test_a_kill_loses_the_configuration_in_hand_only(measured: Path) -> None:
 
 
 def test_lattices_that_differ(measured: Path) -> None:
-    """They are refused before anything is computed, and beside finished results."""
+    """Lattices that differ are refused before anything is computed, and beside finished results."""
     tr.weak_field((4, 4, 4, 4), seed=1).write(measured / "small.13.ildg")
     files = '"ensemble/configuration.*.ildg"'
     changes = [("[2, 1, 0, 5]", "[2, 1, 0, 3]"), ('"out"', '"differ"')]
@@ -520,7 +520,7 @@ def test_lattices_that_differ(measured: Path) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_all_files_that_cannot_be_measured_are_named_first(measured: Path, ranks: int) -> None:
-    """They are named with what is wrong; nothing is computed, and no folder is made."""
+    """All files are named with what is wrong; nothing is computed, and no folder is made."""
     whole = (measured / "ensemble" / "configuration.000006.ildg").read_bytes()
     for file, content in {
         "bad.20.ildg": whole[:-1000],

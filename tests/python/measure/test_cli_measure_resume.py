@@ -42,7 +42,8 @@ def resume(folder: Path, status: int = 0, ranks: int = 1) -> str:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_replaced_configurations(folder: Path, ranks: int) -> None:
-    """They are refused by name; without its result the new one is measured, beside the other as it was."""
+    """Replaced configurations are refused by name; without its result the new one is measured, and the other
+    result stays as it was."""
     replace(folder / "field.2.ildg", seed=3)
     results = [folder / "out" / f"correlators.{number:06d}.h5" for number in (1, 2)]
     before = [path.read_bytes() for path in results]
@@ -241,8 +242,8 @@ def begun(plain: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_finished_sources_survive_a_kill(plain: Path, begun: Path, rank: int) -> None:
-    """They are not solved again, on any number of ranks, and the results have the same bits; nor is the
-    propagator of the source in hand that was stored."""
+    """Finished sources are not solved again, on any number of ranks, and the results have the same bits; nor
+    is the propagator of the source in hand that was stored."""
     said = stopped(begun, 0, rank=rank, status=0)
     assert "configuration 1: 1 sources are done already" in said
     assert f"solves begun: {2 * SOLVES - SOLVES // 2 - 1}\n" in said
@@ -270,7 +271,7 @@ def test_a_run_that_does_not_go_on_leaves_finished_sources_alone(begun: Path) ->
 
 
 def test_stored_propagators_of_another_run(plain: Path, begun: Path) -> None:
-    """They are neither used nor replaced, and those that are damaged are named."""
+    """Propagators of another run are neither used nor replaced, and those that are damaged are named."""
     (begun / "out/correlators.000001.unfinished").unlink()
     assert "out has propagators of configuration 1; go on with --resume" in (
         run("measure", "run.toml", cwd=begun, status=1).stderr

@@ -128,7 +128,7 @@ def test_the_bits_of_a_run_that_solves(folder: Path, fermion: str, format: str, 
 
 
 def test_contractions_alone_take_no_solve(folder: Path) -> None:
-    """They take no low modes either, which nothing needs."""
+    """Contractions take no low modes either, which nothing needs."""
     text = HEAD + CLOVER + FROM.format("hdf5_64") + "[deflation]\nmodes = 4\n" + FEW
     (folder / "run.toml").write_text(text + '[output]\ndirectory = "out"\n')
     said = run("measure", "run.toml", cwd=folder).stdout
@@ -203,7 +203,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("change", "words"), OTHERS, ids=lambda value: str(value[0])[:30])
 def test_other_propagators_are_refused(folder: Path, change: tuple[str, str], words: list[str]) -> None:
-    """They are refused with what was expected and found; nothing is measured."""
+    """Other propagators are refused with what was expected and found; nothing is measured."""
     for number in (1, 3):
         tr.weak_field((4, 4, 4, 8), seed=9).write(f"other.{number}.ildg")
     text = HEAD + CLOVER + FROM.format("hdf5_64") + FEW + '[output]\ndirectory = "out"\n'

@@ -119,7 +119,8 @@ def test_run_files_take_either_sign_and_refuse_0() -> None:
 
 
 def test_a_sea_with_a_clover_term_outweighs_it() -> None:
-    """Its determinant has a logarithm where the pivots are positive; a twisted mass makes them so."""
+    """The determinant of the clover term has a logarithm where the pivots are positive; a twisted mass makes
+    them so."""
     clover = HMC.format(n_f=2, kappa=-0.13).replace("kappa", "csw = 1.0\nkappa")
     clover = clover.replace('"wilson"', '"clover"')
     with pytest.raises(

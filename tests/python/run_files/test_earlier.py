@@ -238,7 +238,7 @@ def run_of(name: str, folder: str = ".") -> tuple[type, dict]:
 
 @pytest.mark.parametrize("path", sorted((BITS / "first_language").glob("*.toml")), ids=lambda path: path.stem)
 def test_both_languages_say_the_same(path: Path) -> None:
-    """Both are the run files of tests/bits: as 70dd047 took them, and as they are now."""
+    """The run files of tests/bits say the same as 70dd047 took them, and as they are now."""
     folder = "." if (BITS / path.name).exists() else "earlier"
     model, present = run_of(path.stem, folder)
     _, old = run_of(path.stem, "first_language")

@@ -686,7 +686,8 @@ BEYOND = {Ge: lambda x: x.ge - 1, Gt: lambda x: x.gt, Le: lambda x: x.le + 1, Lt
 
 
 def test_every_limit_holds() -> None:
-    """This also holds where a key narrows the limits of its type: pydantic keeps one limit of a kind."""
+    """Every limit holds also where a key narrows the limits of its type: pydantic keeps one limit of a
+    kind."""
     tried = 0
     for table in set(tables()):
         for key, field in table.model_fields.items():

@@ -111,7 +111,8 @@ def test_three_levels_are_read_with_the_bits_that_were_written(M: tr.WilsonClove
 def test_another_mass_is_read_as_it_is_shifted(
     U: tr.GaugeField, M: tr.WilsonClover, mg: tr.Multigrid, path: Path, tmp_path: Path
 ) -> None:
-    """This also holds where the written one was shifted itself: D_c is built for the mass of the set-up."""
+    """Another mass is read even where the written one was shifted itself: D_c is built for the mass of the
+    set-up."""
     masses = [tr.WilsonClover(U, mass=m, csw=1.3, twisted_mass=t) for m, t in ((-0.1, 0.0), (-0.2, -0.05))]
     shifted = mg.at(masses[0])
     assert shifted.operator == masses[0]._record

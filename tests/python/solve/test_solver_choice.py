@@ -56,7 +56,7 @@ def test_a_trial_ends_where_multigrid_is_seen_to_pay(M):
 @pytest.mark.parametrize("smoother", ["sap", "mr"])
 @pytest.mark.parametrize("sweeps", [0, 2])
 def test_a_forecast_is_near_what_is_counted(M, smoother, sweeps):
-    """It is near beside what projections take longer than their flops say (sweep_rule.cpp)."""
+    """The forecast is near, but for what projections take longer than their flops say (sweep_rule.cpp)."""
     core = load()
     mg = tr.multigrid(M, vectors=12, sweeps=sweeps, smoother=smoother)
     params = core.MultigridParams()
