@@ -29,7 +29,7 @@ void fill(SiteField& field, int turn) {
   }
 }
 
-/// Makes scales as no rounding would leave them: what moves a site by its numbers finds another scale.
+/// Triples the scales, as no rounding would leave them: what moves a site by its numbers finds another scale.
 void triple_scales(SiteField& field) {
   for (int parity = first_parity(field.subset()); parity <= last_parity(field.subset()); ++parity)
     if (float* scale = field.raw(parity).scale)

@@ -1,5 +1,4 @@
-/// The Schwarz method on boxes of coarse sites solves boxes that nothing joins exactly, and multigrid works
-/// with it.
+/// The Schwarz method solves boxes of coarse sites that nothing joins exactly, and multigrid works with it.
 #include "trellis/multigrid/coarse_schwarz.hpp"
 
 #include <gtest/gtest.h>
@@ -80,7 +79,7 @@ TEST(CoarseSchwarz, a_box_that_is_the_lattice_solves_at_once) {
   EXPECT_EQ(cost.message_count(), 0);
 }
 
-/// GPUs have a thread a row, CPUs several rows in a register.
+/// GPUs have a thread for each row, and CPUs have several rows in a register.
 TEST(CoarseSchwarz, the_layout_of_gpus_has_the_same_bits) {
   const auto multigrid = Multigrid::make(make_operator(), params_in(Precision::single_precision));
   const CoarseMatrix& D = *multigrid->coarse();
