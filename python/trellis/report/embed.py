@@ -39,6 +39,13 @@ def svg_text(figure: Figure, salt: str, words: str = "") -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)  # an HTML parser knows SVG without them
+    # Matplotlib makes names of clips from places whose last bits differ from one layout to the next.
+    names: dict[str, str] = {}
+    text = re.sub(
+        r'(id="|href="#|url\(#)([a-z][0-9a-f]{10})\b',
+        lambda found: found[1] + names.setdefault(found[2], f"part{len(names) + 1}"),
+        text,
+    )
     prefix = re.sub(r"\W", "-", salt)
     text = re.sub(r'id="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)

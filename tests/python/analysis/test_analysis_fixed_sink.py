@@ -27,6 +27,7 @@ from trellis.analysis.records.record import Series
 from trellis.analysis.records.results import Results
 from trellis.report.charge_figures import three_point
 from trellis.report.page import figure_drawings, render_page
+from trellis.report.page_parts import Plot
 
 G_A, G_V, EXTENT, SEPARATIONS = 1.27, 1.05, 16, (3, 5, 7)
 ENERGIES, AMPLITUDES = (0.55, 1.05), (1.0, 0.4)
@@ -445,7 +446,7 @@ def without_first_separation(charge: ThreePointRecord) -> ThreePointRecord:
 
 
 def page_of(results: Results) -> str:
-    return render_page(results, dict.fromkeys(figure_drawings(results), ""))
+    return render_page(results, dict.fromkeys(figure_drawings(results), Plot("", "")))
 
 
 def test_files_of_fixed_sinks_end_in_a_report(tmp_path: Path) -> None:

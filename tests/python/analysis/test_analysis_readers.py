@@ -137,7 +137,7 @@ def test_nan_is_refused_with_the_configuration(copy):
         (lambda f: replace(f, "correlators/pion", None), "pion: expected a dataset .*found a group"),
         (lambda f: replace(f, "correlators/pion", h5py.Empty("f")), "pion: expected .*nothing in it"),
         (lambda f: f["correlators/pion"].attrs.__setitem__("momenta", "zero"), "momenta of .*found zero"),
-        (lambda f: f["correlators/pion"].attrs.__setitem__("momenta", np.zeros(7)), "three for each"),
+        (lambda f: f["correlators/pion"].attrs.__setitem__("momenta", np.zeros(7)), "integers for each"),
         (lambda f: replace(f, "solves/iterations", [b"x"]), "/solves/iterations: expected real numbers"),
         (
             lambda f: f["solves"].attrs.__setitem__("seconds", "long"),

@@ -82,7 +82,7 @@ MISTAKES = {
         (task("estimate = -1"), "not a duration"),
         (task("estimate = nan"), "not a duration"),
         (task(f"estimate = '{'9' * 400}'"), "not a duration"),
-        (task("estimate = {}"), "give `formula`, or `by` and `table`"),
+        (task("estimate = {}"), "give `formula`, `model`, or `by` and `table`"),
         *(
             (task(f"estimate = {{ formula = '{formula}' }}"), message)
             for formula, message in [
