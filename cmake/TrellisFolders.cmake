@@ -145,7 +145,7 @@ function(trellis_add_folder name)
     if(simulated)
       # Without forced inlining they take a quarter of the time.
       set_source_files_properties(${simulated} PROPERTIES LANGUAGE CXX
-        COMPILE_OPTIONS "-xc++;-O2" COMPILE_DEFINITIONS TRELLIS_FOR_TESTS=1 SKIP_PRECOMPILE_HEADERS ON)
+        COMPILE_OPTIONS "-xc++;-O2;-fno-tree-slp-vectorize" COMPILE_DEFINITIONS TRELLIS_FOR_TESTS=1 SKIP_PRECOMPILE_HEADERS ON)
     endif()
     list(APPEND files ${simulated})
   endif()
@@ -183,7 +183,10 @@ function(trellis_add_folder name)
   endif()
   if(files)
     if(NOT name MATCHES "^(device|kernels)$")  # elsewhere no loop takes time in a run
-      target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
+      # Without vectors of single statements: g++ 12 makes fused additions of complex products there although
+      # -ffp-contract=off forbids it, and bits would depend on what it finds.
+      target_compile_options(${target} PRIVATE
+        "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2;-fno-tree-slp-vectorize>")
     endif()
     trellis_precompile_folder(${name})
   endif()
