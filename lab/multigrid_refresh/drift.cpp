@@ -1,6 +1,6 @@
-/// What does a refresh of multigrid along a trajectory have to do? Links move by the gauge force, as they do
-/// in hybrid Monte Carlo. Each way of refreshing follows them, and solves M x = b for the same b at each
-/// time.
+/// This program finds out how much work a refresh of multigrid needs along a trajectory. Links move by the
+/// gauge force, as they do in hybrid Monte Carlo. Each way of refreshing follows them, and solves M x = b for
+/// the same b at each time.
 ///
 ///     lab_multigrid_refresh_drift FIELD KAPPA STEP STEPS
 #include <cstdlib>

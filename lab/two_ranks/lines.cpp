@@ -25,8 +25,7 @@ enum class After { nothing, writes };
 constexpr size_t line = 64;
 constexpr int warm_turns = 100, turns = 2000;
 
-/// They are two cores that exchange messages of one length in turns, each through two slots of its own, as
-/// halos do.
+/// Two cores exchange messages of one length in turns here, each through two slots of its own, as halos do.
 class TwoCores {
  public:
   explicit TwoCores(size_t bytes) : bytes_{bytes} {

@@ -24,7 +24,7 @@ from ..ground.errors import RunFileError
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: This is the exit status where none of the correlators could be fitted.
 NOTHING_FITTED = 4
-#: So many names are shown of the correlators that were not fitted for one and the same reason.
+#: The summary shows at most this many names of correlators that were not fitted for the same reason.
 _NAMES_SHOWN = 4
 
 

@@ -14,7 +14,7 @@ from ..ground.launched_ranks import launched_rank
 
 #: This is the clone that this package is taken from; an installed package has none.
 _ROOT = Path(__file__).resolve().parents[3]
-#: What the build prints goes to standard error, which is this file descriptor.
+#: The build prints to standard error, which is this file descriptor.
 _STDERR = 2
 
 

@@ -29,9 +29,10 @@ from .output import Output
 #: most are then undisturbed where other programs run, too, and so is their median.
 _TIMES = ("--seconds", "0.002", "--rounds", "31", "--threads", "1", "--json")
 _EXCHANGE = ("--seconds", "0.001", "--rounds", "15", "--json")
-#: What has not begun by then is left out, with a warning: a calibration takes less than three minutes.
+#: Benchmarks that have not begun by then are left out, with a warning, so that a calibration takes less than
+#: three minutes.
 DEADLINE_SECONDS = 150.0
-#: So many programs may run beside a calibration, on average over the last minute.
+#: A calibration warns where more programs than this run beside it, on average over the last minute.
 _MOST_LOAD = 0.5
 #: This multigrid is measured: two levels on the smallest lattice with several aggregates.
 _BLOCK, _VECTORS, _CYCLES = (4, 4, 4, 4), 20, 3

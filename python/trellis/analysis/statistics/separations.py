@@ -33,7 +33,7 @@ from ..records.numbering import streams_of
 
 #: A step, or a separation, is common if one measurement in this many has it.
 _COMMON = 20
-#: So many bins are summed at a time.
+#: This is the number of bins that are summed at a time.
 _CHUNK = 64
 #: The end of the sums and the lack of rho depend on each other: they are found in turn so often.
 _CORRECTIONS = 3
