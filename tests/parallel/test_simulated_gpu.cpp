@@ -3,6 +3,9 @@
 /// them, and whoever leaves out a wait gets wrong ones under some of the first twenty.
 #include "trellis/device/simulated/queues.hpp"
 
+#include <array>
+#include <random>
+
 #include "tests/support/gpu_comparison.hpp"
 #include "tests/support/product_fields.hpp"
 #include "trellis/operator/wilson.hpp"
@@ -42,6 +45,44 @@ template <class F>
 void expect_that_schedules_find(const Numbers& expected, const F& f) {
   EXPECT_EQ(wrong_schedules(StreamWait::none, expected, f), 0);
   for (const auto& [wait, name] : waits) EXPECT_GT(wrong_schedules(wait, expected, f), 0) << name;
+}
+
+/// Three queues wait for each other in many ways. Every piece runs once, in the order of its queue and behind
+/// all that its queue waits for, and the host finds done what it has waited for.
+TEST(SimulatedGpu, queues_that_wait_for_each_other) {
+  namespace simulated = cuda::simulated;
+  constexpr int queues = 3, turns = 300;
+  for (uint64_t seed = 0; seed < 3 * seeds; ++seed) {
+    simulated::set_schedule(seed);
+    std::mt19937_64 random(seed);
+    const auto draw = [&random](int below) { return size_t(random() % uint64_t(below)); };
+    const int number[queues] = {simulated::main_queue, simulated::make_queue(), simulated::make_queue()};
+    std::array<int, queues> submitted{}, done{};
+    std::array<std::array<int, queues>, queues>
+        before{};  // so many pieces of others that the next piece needs
+    int wrong = 0;
+    for (int turn = 0; turn < turns; ++turn) {
+      const size_t queue = draw(queues), other = draw(queues);
+      if (const size_t kind = draw(8); kind == 0) {
+        simulated::wait_for(number[queue]);
+        EXPECT_EQ(done[queue], submitted[queue]) << seed;
+      } else if (kind < 4 && queue != other) {
+        simulated::order_behind(number[queue], number[other]);
+        before[queue][other] = submitted[other];
+      } else {
+        const auto work = [&done, &wrong, queue, place = submitted[queue]++, needed = before[queue]] {
+          wrong += done[queue] != place ? 1 : 0;
+          for (size_t i = 0; i < queues; ++i) wrong += i != queue && done[i] < needed[i] ? 1 : 0;
+          ++done[queue];
+        };
+        simulated::submit(number[queue], work);
+      }
+    }
+    simulated::set_schedule(std::nullopt);
+    EXPECT_EQ(done, submitted) << seed;
+    EXPECT_EQ(wrong, 0) << seed;
+    for (const int made : {number[1], number[2]}) simulated::remove_queue(made);
+  }
 }
 
 TEST(SimulatedGpu, streams_beside_the_main_one) {

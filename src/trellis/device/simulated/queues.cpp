@@ -83,13 +83,17 @@ void run_eagerly() {
   }
 }
 
-/// Runs the pieces of a queue until `count` are done, and of other queues what they wait for.
+/// Runs the pieces of a queue until `count` are done, and of other queues what they wait for. Each turn looks
+/// anew: eager pieces that ran in between may be those of this queue.
 void run_until(int number, uint64_t count) {
   Queue& queue = state().queues.at(number);
   while (queue.done < count) {
-    if (const int other = blocking(queue); other >= 0) run_until(other, queue.waiting.front().count);
-    step(queue);
-    run_eagerly();
+    if (const int other = blocking(queue); other >= 0) {
+      run_until(other, queue.waiting.front().count);
+    } else {
+      step(queue);
+      run_eagerly();
+    }
   }
 }
 
