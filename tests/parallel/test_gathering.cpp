@@ -65,6 +65,8 @@ TEST(Gathering, any_number_of_coarse_ranks_gives_the_bits_of_one_process) {
   for (const Problem& problem : problems) {
     const auto alone = make_lattice(problem.extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
     for (const CoarseSolver solver : {CoarseSolver::gcr, CoarseSolver::schwarz}) {
+      // Eight ranks take minutes on few cores: each problem has one of the solvers there.
+      if (world()->size() > 4 && (&problem == problems) == (solver == CoarseSolver::gcr)) continue;
       const auto expected = solution(operator_on(alone, problem), problem, params_of(problem, solver, 0));
       const auto lattice = make_lattice(problem.extents);
       const WilsonOperator M = operator_on(lattice, problem);

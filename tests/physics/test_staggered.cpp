@@ -97,9 +97,9 @@ TEST(Staggered, determinants_and_their_derivatives_on_F4) {
     const auto matrix =
         std::make_shared<StaggeredMatrix>(links, phases_of(test::gold_parameters(prefix + ".m0.1.F4")), 0.1);
     const StaggeredSchur S(matrix);
-    const Eigen::SelfAdjointEigenSolver<test::DenseMatrix> eigen(dense_even(S));
+    const test::HermitianEigen eigen = test::hermitian_eigen(dense_even(S));
     double logdet = 0, trace = 0;
-    for (const double l : eigen.eigenvalues()) {
+    for (const double l : eigen.values) {
       logdet += std::log(l);
       trace += 0.1 / l;
     }
@@ -111,9 +111,9 @@ TEST(Staggered, determinants_and_their_derivatives_on_F4) {
     // The derivative is d log det A = sum_j v_j^dagger dA v_j / lambda_j.
     LinkDerivative G(U);
     const StaggeredLinkDerivative derivative(matrix);
-    for (Eigen::Index j = 0; j < eigen.eigenvalues().size(); ++j) {
-      const SpinorField v = columns_as_field(S, eigen.eigenvectors().col(j));
-      derivative.add(G, nullptr, {&v}, {1.0 / eigen.eigenvalues()[j]});
+    for (Eigen::Index j = 0; j < eigen.values.size(); ++j) {
+      const SpinorField v = columns_as_field(S, eigen.vectors.col(j));
+      derivative.add(G, nullptr, {&v}, {1.0 / eigen.values[j]});
     }
     EXPECT_LT(relative_error(along_hash_direction(G, U), gold.at("dlogdet_dt_along_X").get<double>()), 1e-10)
         << prefix;
@@ -130,9 +130,7 @@ TEST(Staggered, hofstadter_spectrum_on_unit_links) {
   const double alpha = 3.0 / (L[0] * L[1]);
   const auto matrix =
       std::make_shared<StaggeredMatrix>(std::make_shared<StaggeredLinks>(GaugeField(lattice)), phases, 1.0);
-  Eigen::VectorXd seen = Eigen::SelfAdjointEigenSolver<test::DenseMatrix>(dense_even(StaggeredSchur(matrix)),
-                                                                          Eigen::EigenvaluesOnly)
-                             .eigenvalues();
+  Eigen::VectorXd seen = test::hermitian_eigenvalues(dense_even(StaggeredSchur(matrix)));
   // The other spectrum is that of one plane, without the product.
   const int n = L[0] * L[1];
   test::DenseMatrix D = test::DenseMatrix::Zero(n, n);
@@ -148,8 +146,7 @@ TEST(Staggered, hofstadter_spectrum_on_unit_links) {
       D(here, up) += uy;
       D(up, here) -= std::conj(uy);
     }
-  const Eigen::VectorXd plane =
-      Eigen::SelfAdjointEigenSolver<test::DenseMatrix>(-D * D, Eigen::EigenvaluesOnly).eigenvalues();
+  const Eigen::VectorXd plane = test::hermitian_eigenvalues(-D * D);
   // The plane (z, t) has extents 2 without phases: forward and backward hops cancel, and each level occurs
   // for 3 colours and 4 sites; half of all sites are even.
   Eigen::VectorXd expected(seen.size());
@@ -159,9 +156,7 @@ TEST(Staggered, hofstadter_spectrum_on_unit_links) {
   // Half a quantum a plaquette cancels the staggered phases of the plane: D = i (sin p_x + sin p_y).
   phases.flux[0] = n / 2;
   const auto half = std::make_shared<StaggeredMatrix>(matrix->hopping().links(), phases, 1.0);
-  seen = Eigen::SelfAdjointEigenSolver<test::DenseMatrix>(dense_even(StaggeredSchur(half)),
-                                                          Eigen::EigenvaluesOnly)
-             .eigenvalues();
+  seen = test::hermitian_eigenvalues(dense_even(StaggeredSchur(half)));
   for (Eigen::Index i = 0; i < expected.size(); ++i) {
     const int p = int(i / 6);
     expected[i] = 1.0 + std::pow(std::sin(2 * std::numbers::pi * (p % L[0]) / L[0]) +
@@ -183,10 +178,8 @@ TEST(Staggered, centre_element_is_a_chemical_potential) {
   const auto logdet = [&](const reference::Gauge& V, const StaggeredPhases& phases) {
     const auto links = std::make_shared<StaggeredLinks>(test::to_product(lattice, V));
     const StaggeredSchur S(std::make_shared<StaggeredMatrix>(links, phases, 0.2));
-    const Eigen::VectorXd eigenvalues =
-        Eigen::SelfAdjointEigenSolver<test::DenseMatrix>(dense_even(S), Eigen::EigenvaluesOnly).eigenvalues();
     double sum = 0;
-    for (const double l : eigenvalues) sum += std::log(l);
+    for (const double l : test::hermitian_eigenvalues(dense_even(S))) sum += std::log(l);
     return sum;
   };
   const double shifted = logdet(U, after), unrotated = logdet(U, before);

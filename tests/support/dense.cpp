@@ -2,6 +2,8 @@
 
 #include "tests/support/random_fields.hpp"
 
+template class Eigen::PartialPivLU<Eigen::MatrixXcd>;
+
 namespace trellis::test {
 
 DenseVector to_dense(const reference::SpinorVector& v) {
@@ -42,6 +44,17 @@ double log_abs_determinant(const Eigen::PartialPivLU<DenseMatrix>& lu) {
   double sum = 0;
   for (Eigen::Index i = 0; i < lu.rows(); ++i) sum += std::log(std::abs(lu.matrixLU()(i, i)));
   return sum;
+}
+
+HermitianEigen hermitian_eigen(const DenseMatrix& H) {
+  const Eigen::SelfAdjointEigenSolver<DenseMatrix> solver(H);
+  return {solver.eigenvalues(), solver.eigenvectors()};
+}
+Eigen::VectorXd hermitian_eigenvalues(const DenseMatrix& H) {
+  return Eigen::SelfAdjointEigenSolver<DenseMatrix>(H, Eigen::EigenvaluesOnly).eigenvalues();
+}
+DenseVector eigenvalues(const DenseMatrix& M) {
+  return Eigen::ComplexEigenSolver<DenseMatrix>(M, false).eigenvalues();
 }
 
 Eigen::VectorXd lanczos_eigenvalues(int size, const std::function<DenseVector(const DenseVector&)>& H,

@@ -6,6 +6,9 @@
 #include "reference/staggered.hpp"
 #include "reference/wilson.hpp"
 
+// What costs a compiler seconds is compiled once for all tests: this and the eigensolvers below.
+extern template class Eigen::PartialPivLU<Eigen::MatrixXcd>;
+
 namespace trellis::test {
 
 using DenseMatrix = Eigen::MatrixXcd;
@@ -23,6 +26,17 @@ DenseMatrix dense_matrix(int size, const std::function<DenseVector(const DenseVe
 
 /// Returns the sum of log |pivot| of an LU factorisation.
 double log_abs_determinant(const Eigen::PartialPivLU<DenseMatrix>& lu);
+
+/// The values are ascending; column k of `vectors` belongs to value k.
+struct HermitianEigen {
+  Eigen::VectorXd values;
+  DenseMatrix vectors;
+};
+HermitianEigen hermitian_eigen(const DenseMatrix& H);
+Eigen::VectorXd hermitian_eigenvalues(const DenseMatrix& H);
+
+/// Returns the eigenvalues of any matrix, in any order.
+DenseVector eigenvalues(const DenseMatrix& M);
 
 /// Returns eigenvalues of a hermitian operator after `steps` Lanczos steps with full reorthogonalisation,
 /// ascending; the extreme ones converge first.

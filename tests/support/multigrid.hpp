@@ -1,8 +1,6 @@
 #pragma once
 /// This file has numbers of mg_gold.json, vectors of multigrid levels as dense ones, and Krylov spaces of
 /// small matrices.
-#include <fstream>
-
 #include "reference/multigrid/cycle.hpp"
 #include "tests/support/dense.hpp"
 #include "tests/support/external_data.hpp"
@@ -11,13 +9,7 @@
 namespace trellis::test {
 
 /// Returns the value of one entry of mg_gold.json.
-inline const nlohmann::json& multigrid_gold(const std::string& id) {
-  static const nlohmann::json all = [] {
-    std::ifstream file(data_file("mg_gold.json"));
-    return nlohmann::json::parse(file);
-  }();
-  return all.at("values").at(id);
-}
+const nlohmann::json& multigrid_gold(const std::string& id);
 
 inline DenseVector to_dense(const reference::LevelVector& v) {
   DenseVector d(Eigen::Index(v.size()));
@@ -104,26 +96,10 @@ struct Krylov {
 };
 
 /// Does Arnoldi steps with full orthogonalisation, twice.
-inline Krylov arnoldi(Eigen::Index size, const std::function<DenseVector(const DenseVector&)>& M, int steps) {
-  Krylov space{DenseMatrix(size, steps), DenseMatrix::Zero(steps, steps)};
-  DenseVector v = to_dense(random_level_vector(size_t(size), 98));
-  for (int k = 0; k < steps; ++k) {
-    space.V.col(k) = v.normalized();
-    v = M(space.V.col(k));
-    for (int pass = 0; pass < 2; ++pass) {
-      const DenseVector c = space.V.leftCols(k + 1).adjoint() * v;
-      v -= space.V.leftCols(k + 1) * c;
-      space.H.col(k).head(k + 1) += c;
-    }
-    if (k + 1 < steps) space.H(k + 1, k) = v.norm();
-  }
-  return space;
-}
+Krylov arnoldi(Eigen::Index size, const std::function<DenseVector(const DenseVector&)>& M, int steps);
 
 /// Returns the Ritz values of any matrix.
-inline DenseVector arnoldi_eigenvalues(Eigen::Index size,
-                                       const std::function<DenseVector(const DenseVector&)>& M, int steps) {
-  return Eigen::ComplexEigenSolver<DenseMatrix>(arnoldi(size, M, steps).H, false).eigenvalues();
-}
+DenseVector arnoldi_eigenvalues(Eigen::Index size, const std::function<DenseVector(const DenseVector&)>& M,
+                                int steps);
 
 }  // namespace trellis::test

@@ -1,16 +1,10 @@
 #pragma once
 /// This file has the system F4 of mg_gold.json with its exact low modes, and coarse spaces of it.
-#include <algorithm>
-#include <numeric>
-
 #include "tests/support/multigrid_fields.hpp"
 
 namespace trellis::test {
 
-inline const MultigridSystem& F4() {
-  static const MultigridSystem system(field_F4(), {2, 2, 2, 2});
-  return system;
-}
+const MultigridSystem& F4();
 
 /// This struct holds D^-1 through the dense even-odd form, and the eigenvectors of Q = gamma5 D that it
 /// gives.
@@ -20,32 +14,11 @@ struct ExactInverse {
   Eigen::PartialPivLU<DenseMatrix> lu;
   double log_determinant = 0;  // this is log |det D|
 
-  ExactInverse() {
-    const reference::LevelOperator& D = *F4().D;
-    for (int64_t x = 0; x < D.volume(); ++x) {
-      log_determinant += reference::LU(D.self_matrix(x)).log_abs_determinant();
-      if (site_parity(site_coord(x, D.extents())) == 0)
-        for (int i = 0; i < 12; ++i) even.push_back(12 * x + i);
-    }
-    lu.compute(dense_matrix(int(even.size()), [&](const DenseVector& v) {
-      DenseVector full = DenseVector::Zero(Eigen::Index(D.size()));
-      full(even) = v;
-      return DenseVector(to_dense(schur.apply(to_level(full)))(even));
-    }));
-    log_determinant += log_abs_determinant(lu);
-  }
-
-  reference::LevelVector apply(const reference::LevelVector& b) const {
-    DenseVector x = to_dense(schur.source(b));
-    x(even) = DenseVector(lu.solve(DenseVector(x(even))));
-    return schur.solution(to_level(x), b);
-  }
+  ExactInverse();
+  reference::LevelVector apply(const reference::LevelVector& b) const;
 };
 
-inline const ExactInverse& exact_inverse() {
-  static const ExactInverse inverse;
-  return inverse;
-}
+const ExactInverse& exact_inverse();
 
 struct LowModes {
   std::vector<double> values;  // these are |lambda|, ascending
@@ -53,29 +26,7 @@ struct LowModes {
 };
 
 /// Returns the eight eigenvectors of Q with the smallest |lambda|: those of Q^-1 with the largest.
-inline const LowModes& low_modes() {
-  static const LowModes modes = [] {
-    const auto space = arnoldi(
-        Eigen::Index(F4().D->size()),
-        [](const DenseVector& v) {
-          return to_dense(exact_inverse().apply(reference::gamma5_times(12, to_level(v))));
-        },
-        160);
-    const DenseMatrix hermitian = (space.H + space.H.adjoint()) / 2;
-    const Eigen::SelfAdjointEigenSolver<DenseMatrix> solver(hermitian);
-    std::vector<Eigen::Index> order(size_t(hermitian.rows()));
-    std::iota(order.begin(), order.end(), 0);
-    const Eigen::VectorXd size = solver.eigenvalues().cwiseAbs();
-    std::sort(order.begin(), order.end(), [&](Eigen::Index i, Eigen::Index j) { return size[i] > size[j]; });
-    LowModes found;
-    for (size_t k = 0; k < 8; ++k) {
-      found.values.push_back(1 / size[order[k]]);
-      found.vectors.push_back(to_level(space.V * solver.eigenvectors().col(order[k])));
-    }
-    return found;
-  }();
-  return modes;
-}
+const LowModes& low_modes();
 
 inline std::vector<reference::LevelVector> lowest(int count) {
   return {low_modes().vectors.begin(), low_modes().vectors.begin() + count};

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from html import escape
+from typing import IO, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -13,8 +14,14 @@ from matplotlib.figure import Figure
 def png_bytes(figure: Figure) -> bytes:
     """Return the figure as PNG."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
+    _save(figure, buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()
+
+
+def _save(figure: Figure, buffer: IO[Any], **options: Any) -> None:
+    """Save a figure, and keep its layout for its other forms: to find one takes as long as to draw."""
+    figure.savefig(buffer, **options)
+    figure.set_layout_engine("none")
 
 
 #: Figures that are wider than these points have two panels, whose texts a narrow screen would make too small.
@@ -34,7 +41,7 @@ def svg_text(figure: Figure, salt: str, words: str = "") -> str:
     """
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": salt}):
-        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+        _save(figure, buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
