@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import platform
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -50,6 +53,7 @@ machine_code = load("check_machine_code")
 cuda_launches = load("check_cuda_launches")
 readme = load("check_readme")
 words = load("check_words")
+fused_additions = load("check_fused_additions")
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -348,6 +352,36 @@ def test_quarks_are_asked_for_what_they_do(tmp_path: Path, text: str, said: str)
     found = list(dependencies.check_questions(root))
     assert [line.partition(":")[0] for line in found] == ([f"{package}/solve/fit.py"] if said else [])
     assert said in "".join(found)
+
+
+# ---- check_fused_additions --------------------------------------------------------------------------------
+
+CODE = """
+plain: vmulpd %zmm0, %zmm1, %zmm2
+       vfmadd213pd %zmm0, %zmm1, %zmm2
+       ret
+joined: {instruction}
+       ret
+.type plain, @function
+.type joined, @function
+"""
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or shutil.which("as") is None, reason="x86-64 and binutils"
+)
+@pytest.mark.parametrize(
+    ("instruction", "expected"),
+    [
+        ("vfmaddsub213pd %ymm0, %ymm1, %ymm2", ["joined"]),
+        ("vfmsubadd231ps %zmm0, %zmm1, %zmm2", ["joined"]),
+        ("vaddsubpd %ymm0, %ymm1, %ymm2", []),
+    ],
+)
+def test_fused_additions_are_found(tmp_path, instruction, expected):
+    path = tmp_path / "code.o"
+    subprocess.run(["as", "-o", path, "-"], input=CODE.format(instruction=instruction), text=True, check=True)
+    assert fused_additions.functions_with_fused_additions(path) == expected
 
 
 # ---- check_file_sizes ------------------------------------------------------------------------------------
