@@ -10,26 +10,20 @@ from ..gauge.geometry import Geometry
 from ..ground.compiled_core import load
 from ..ground.machine import roof_buffer_bytes
 from ..run_files import MeasureRun
-from ..run_files.solvers import PreconditionerTable, SolverTable
+from ..run_files.solvers import SolverTable
 from ..run_files.staggered_measurement import MeasuredStaggeredKind
 from ..runs.multigrid_memory import MultigridBytes
 from ..runs.setup import gauge_field_bytes
-from .setup import lanczos_bytes
+from ..solve.mixed_precision import INNER_SIZE, mixed_precision
+from .setup import lanczos_bytes, make_solver
 from .staggered_quarks import VECTORS_AT_A_TIME
 
-#: Each method has so many vectors: cg has the normal equations' own, gcr has two more for each step.
-_WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6, "multigrid": 4, "auto": 8}
-#: So many steps of gcr lie between restarts (trellis.gcr).
-_STEPS_OF_GCR = 16
 #: A batch has at most so many columns, but on lattices that fit a cache.
 _COLUMNS_OF_A_BATCH = 4
 #: A propagator has so many columns.
 _COLUMNS = 12
 #: So many propagators are kept with 5-D fields: their source, and copies of the quark and its midpoint.
 _BESIDE_FIELDS = 3
-#: Around an inner solver lie so many vectors in double; the size of its own vectors is this part of theirs.
-_OUTER_FIELDS = 4
-_INNER_SIZE = {"float": 1 / 2, "half": 1 / 4 + 1 / 48, "fp16": 1 / 4}
 #: So many sums of three quarks are kept while a baryon is put together: 16 components for each way to pair
 #: them, and for each set of flavours.
 _KEPT_SPIN_MATRICES = 16 * 12
@@ -47,26 +41,13 @@ _FREED_FIELDS = 128 << 20
 _FILE_BUFFERS = 32 << 20
 
 
-def work_fields(solver: SolverTable | PreconditionerTable, columns: int) -> int:
+def work_fields(solver: SolverTable, columns: int) -> int:
     """Return the number of vectors in double that a solve of so many columns needs besides source and
     solution.
 
     A method has its own for one batch of columns (solver/batches.hpp).
     """
-    return math.ceil(_batch_fields(solver) * min(_COLUMNS_OF_A_BATCH, columns) / columns)
-
-
-def _batch_fields(solver: SolverTable | PreconditionerTable) -> float:
-    """Return the number of vectors in double of a solver and of those inside it, which take a source and a
-    solution, too."""
-    own: float = _WORK_FIELDS[solver.type]
-    if solver.has_restarts:
-        own += 2 * min(solver.restart_length or _STEPS_OF_GCR, solver.max_iterations)
-    if solver.preconditioner is not None:
-        own += 2 + _batch_fields(solver.preconditioner)
-    if solver.inner_precision != "double":
-        own = _OUTER_FIELDS + own * _INNER_SIZE[solver.inner_precision]
-    return own
+    return math.ceil(make_solver(solver)._work_vectors() * min(_COLUMNS_OF_A_BATCH, columns) / columns)
 
 
 def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momenta: int) -> float:
@@ -131,7 +112,7 @@ def _staggered_bytes(
     if run.condensate is not None:  # its fields have other sizes than those that the solves before have freed
         last = _staggered_solve_bytes(run, masses, geometry, vectors)
         solve = max(solve, last + min(_FREED_FIELDS, solve))
-    scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
+    scale = {"double": 1.0, **INNER_SIZE}[run.solver.inner_precision]
     columns = max(_STAGGERED_COLUMNS, vectors)
     applied = (
         _STAGGERED_APPLICATION + 2 * columns / _STAGGERED_COLUMNS
@@ -158,8 +139,9 @@ def _solve_bytes(run: MeasureRun, geometry: Geometry, made: MultigridBytes) -> f
     slices = 1 if run.spin_quark is None else run.spin_quark.slices
     if run.solver.multigrid is not None:  # a batch has source, solution and the operator's vectors
         vector = load().propagator_bytes(geometry._core) / _COLUMNS
-        solver = run.solver.model_copy(update={"type": "multigrid"})  # auto takes the larger one
-        return _COLUMNS_OF_A_BATCH * ((4 + _batch_fields(solver)) * vector + made.cycle)
+        table = run.solver.model_copy(update={"type": "multigrid"})  # auto takes the larger one
+        vectors = mixed_precision(make_solver(table), inner="float")._work_vectors()
+        return _COLUMNS_OF_A_BATCH * ((4 + vectors) * vector + made.cycle)
     if slices > 1:
         columns = run.solver.columns
         vectors = work_fields(run.solver, columns)
@@ -183,7 +165,7 @@ def _roof_bytes(run: MeasureRun, geometry: Geometry) -> float:
     vectors = _APPLICATION * _COLUMNS
     if fermion.slices > 1:
         vectors = _WALL_APPLICATION * run.solver.columns * fermion.slices
-    scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
+    scale = {"double": 1.0, **INNER_SIZE}[run.solver.inner_precision]
     return roof_buffer_bytes(scale * vectors * int(np.prod(geometry.local_extents)) * 24 * 8)
 
 

@@ -15,6 +15,7 @@ class Bicgstab(Krylov):
     """See :func:`bicgstab`."""
 
     _method = "bicgstab"
+    _vectors = 8
 
 
 def bicgstab(

@@ -15,6 +15,7 @@ class Cg(Krylov):
     """See :func:`cg`."""
 
     _method = "cg"
+    _vectors = 6  # those of the normal equations are among them
 
 
 def cg(

@@ -20,7 +20,13 @@ class Gcr(Krylov):
 
     _method = "gcr"
 
+    _vectors = 4
+
     restart_length: int
+
+    def _own_vectors(self) -> int:
+        """Each step until a restart keeps two."""
+        return self._vectors + 2 * min(self.restart_length, self.max_iterations)
 
     def _storage(self) -> str:
         return "float" if isinstance(self.preconditioner, Multigrid) else "double"

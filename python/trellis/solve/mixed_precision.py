@@ -11,6 +11,10 @@ from .multigrid import Multigrid
 from .values import Solver, solver_value
 
 InnerPrecision = Literal["float", "single", "half", "fp16"]
+#: A vector of the inner solver takes this part of one in double.
+INNER_SIZE = {"float": 1 / 2, "single": 1 / 2, "half": 1 / 4 + 1 / 48, "fp16": 1 / 4}
+#: So many vectors in double lie around the inner solver.
+_OUTER_VECTORS = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,6 +30,9 @@ class MixedPrecision(Solver):
     def _storage(self) -> str:
         deeper = self.solver._storage()
         return self.inner if deeper == "double" else deeper
+
+    def _work_vectors(self) -> float:
+        return _OUTER_VECTORS + INNER_SIZE[self.inner] * self.solver._work_vectors()
 
 
 def mixed_precision(

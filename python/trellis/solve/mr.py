@@ -16,6 +16,7 @@ class Mr(Krylov):
     """See :func:`mr`."""
 
     _method = "mr"
+    _vectors = 6
 
     relaxation: float
 

@@ -72,6 +72,11 @@ class Solver:
         """Return the precision in which it iterates."""
         return "double"
 
+    def _work_vectors(self) -> float:
+        """Return the number of vectors in double that a right-hand side takes beside source and solution,
+        with those of solvers inside."""
+        return max((solver._work_vectors() for solver in self._inside()), default=0.0)
+
     def _require_operator(self, M: QuarkOperator, form: str) -> None:
         """Raise BadArgument where it holds something of another operator than M, or its system (of a
         form)."""
@@ -83,11 +88,21 @@ class Solver:
 class Krylov(Solver):
     """This is the base of the methods that iterate."""
 
+    #: The method itself has so many vectors beside source and solution.
+    _vectors: ClassVar[int] = 0
+
     tolerance: float
     max_iterations: int
     fallback: bool
     iterations: int
     preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | Multigrid | None
+
+    def _own_vectors(self) -> int:
+        return self._vectors
+
+    def _work_vectors(self) -> float:
+        """A preconditioner takes a source and a solution, too."""
+        return self._own_vectors() + sum(2 + solver._work_vectors() for solver in self._inside())
 
     def _require_operator(self, M: QuarkOperator, form: str) -> None:
         K: Any = self.preconditioner
