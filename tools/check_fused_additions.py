@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The compiler has made no fused additions of its own in the library and the Python module.
+"""The compiler has fused no complex products of its own in the library and the Python module (x86-64).
 
     tools/check_fused_additions.py [build/release]
 
@@ -13,6 +13,7 @@ such an instruction, with the functions that have it.
 import argparse
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -58,16 +59,19 @@ def main() -> int:
     )
     parser.add_argument("build", nargs="?", type=Path, default=Path("build/release"))
     build = parser.parse_args().build
-    objects = [path for path in objects_of(build) if path.exists()]
-    if not objects:
-        sys.exit(f"{build} has no object of the library: build it first (./bootstrap)")
+    if platform.machine() != "x86_64":
+        sys.exit(f"this tool knows the instructions of x86-64 only, and this machine is {platform.machine()}")
+    objects = objects_of(build)
+    missing = [path for path in objects if not path.exists()]
+    if missing or not objects:
+        sys.exit(f"{build} lacks {len(missing)} of {len(objects)} objects: build it first (./bootstrap)")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = dict(zip(objects, pool.map(functions_with_fused_additions, objects), strict=True))
     for path, functions in found.items():
         for function in functions:
             print(f"{path}: {function}")
     wrong = sum(1 for functions in found.values() if functions)
-    print(f"{wrong} of {len(objects)} objects have fused additions that no source asks for")
+    print(f"{wrong} of {len(objects)} objects have fused complex products that no source asks for")
     return 1 if wrong else 0
 
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -79,7 +80,7 @@ class Graph {
     size_t kept = 0, row = 0;
     for (size_t v = 0; v < size_t(own_); ++v) {
       const size_t row_end = begin_[v + 1];
-      std::sort(&heads_[0] + row, &heads_[0] + row_end);
+      std::sort(heads_.data() + row, heads_.data() + row_end);
       begin_[v] = kept;
       for (size_t i = row; i < row_end; ++i)
         if (i == row || heads_[i] != heads_[i - 1]) heads_[kept++] = heads_[i];
@@ -118,6 +119,8 @@ class Search {
     SearchCount count;
     if (graph_.partition().owner(key) == communicator_.rank()) reach(key - graph_.first(), key, 0);
     for (; communicator_.maximum(double(next_.size())) > 0; ++count.levels) {
+      if (count.levels == std::numeric_limits<int16_t>::max())
+        throw Error(message("expected at most ", count.levels, " levels, found more"));
       front_.swap(next_);
       next_.clear();
       look_at_edges(count);

@@ -78,7 +78,12 @@ def main() -> int:
         for ranks in given.ranks:
             launcher = [] if ranks == 1 else ["mpirun", "--oversubscribe", "-n", str(ranks)]
             said = subprocess.run(
-                [*launcher, program, file, str(given.scale), results, *map(str, keys)],
+                [
+                    *launcher,
+                    program,
+                    *("--edges", file, "--results", results),
+                    *("--scale", str(given.scale), "--keys", ",".join(map(str, keys))),
+                ],
                 stdout=subprocess.PIPE,
                 text=True,
                 check=True,

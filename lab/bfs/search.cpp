@@ -2,13 +2,13 @@
 /// second. run.py beside this file makes the graph, chooses the keys, and compares levels and parents with
 /// SciPy's.
 ///
-///     mpirun -n 2 lab_bfs_search EDGES SCALE RESULTS KEY [KEY ...]
+///     mpirun -n 2 lab_bfs_search --edges FILE --scale N --results FILE --keys KEY,...
 ///
-/// EDGES holds pairs of 32-bit numbers. RESULTS gets 16-bit levels of all vertices and then 32-bit parents,
-/// for each key. A line on standard output is a JSON object for each key.
+/// The file of edges holds pairs of 32-bit numbers. The results are 16-bit levels of all vertices and then
+/// 32-bit parents, for each key. A line on standard output is a JSON object for each key.
 #include <cstdio>
-#include <cstdlib>
 
+#include "bench/measurement.hpp"
 #include "lab/bfs/graph.hpp"
 #include "trellis/base/clock.hpp"
 
@@ -60,17 +60,33 @@ void search(const std::string& edges, int scale, const std::string& results,
   if (ranks.any(ranks.rank() == 0 && !file)) throw Error("cannot write " + results);
 }
 
-int run(int argc, char** argv) {
-  if (argc < 5) throw BadArgument("usage: lab_bfs_search EDGES SCALE RESULTS KEY [KEY ...]");
-  const int scale = std::atoi(argv[2]);
-  if (scale < 1 || scale > 26) throw BadArgument(message("expected a scale from 1 to 26, found ", argv[2]));
-  std::vector<Vertex> keys;
-  for (int i = 4; i < argc; ++i) {
-    keys.push_back(std::atoi(argv[i]));
-    if (keys.back() < 0 || keys.back() >= 1 << scale)
-      throw BadArgument(message("expected keys from 0 to ", (1 << scale) - 1, ", found ", argv[i]));
-  }
-  search(argv[1], scale, argv[3], keys);
+struct Settings {
+  std::string edges = "edges", results = "results";
+  int scale = 20;
+  std::vector<int> keys{0};
+};
+Settings& settings() {
+  static Settings all;
+  return all;
+}
+
+bench::Options defaults() {
+  Settings& s = settings();
+  bench::Options defaults;
+  defaults.is_checkable = false;
+  defaults.own = {bench::own_text("--edges", "FILE", s.edges, "pairs of 32-bit numbers"),
+                  bench::own_text("--results", "FILE", s.results, "it gets levels and parents"),
+                  bench::own_integer("--scale", s.scale, 1, 26, "the graph has 2^scale vertices"),
+                  bench::own_integers("--keys", s.keys, 0, (1 << 26) - 1, "vertices to begin at")};
+  return defaults;
+}
+
+int run(const bench::Options&) {
+  const Settings& s = settings();
+  for (const Vertex key : s.keys)
+    if (key >= 1 << s.scale)
+      throw BadArgument(message("expected keys from 0 to ", (1 << s.scale) - 1, ", found ", key));
+  search(s.edges, s.scale, s.results, s.keys);
   return 0;
 }
 
@@ -78,10 +94,7 @@ int run(int argc, char** argv) {
 }  // namespace trellis::lab
 
 int main(int argc, char** argv) {
-  try {
-    return trellis::lab::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
+  return trellis::bench::run_benchmark(
+      {"A breadth-first search over the ranks' alltoallv.", trellis::lab::defaults(), trellis::lab::run},
+      argc, argv);
 }

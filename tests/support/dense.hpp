@@ -6,7 +6,7 @@
 #include "reference/staggered.hpp"
 #include "reference/wilson.hpp"
 
-// What costs a compiler seconds is compiled once for all tests: this and the eigensolvers below.
+// This and the eigensolvers below cost a compiler seconds: they are compiled once for all tests.
 extern template class Eigen::PartialPivLU<Eigen::MatrixXcd>;
 
 namespace trellis::test {

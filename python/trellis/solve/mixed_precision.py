@@ -13,7 +13,7 @@ from .values import Solver, solver_value
 InnerPrecision = Literal["float", "single", "half", "fp16"]
 #: A vector of the inner solver takes this part of one in double.
 INNER_SIZE = {"float": 1 / 2, "single": 1 / 2, "half": 1 / 4 + 1 / 48, "fp16": 1 / 4}
-#: So many vectors in double lie around the inner solver.
+#: This is the number of vectors in double around the inner solver.
 _OUTER_VECTORS = 4
 
 
