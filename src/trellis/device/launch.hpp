@@ -5,6 +5,9 @@
 ///
 /// - for_each_site(range, kernel) calls kernel(site)
 /// - for_each_site(range, slots, kernel) calls kernel(site, slot) for every slot
+/// - for_each_site_in_parts<parts>(range, slots, kernel) calls kernel.part(site, slot, p, result) for all
+///   parts, which GPUs give to threads of one block, then kernel.finish(site, slot, of) with of(p) the
+///   results
 /// - for_each_site_read_ahead<Storage>(.., kernel, lines, ..) does likewise, where CPUs may bring
 ///   nearer before what `lines` names: lines.reads(site, f) and lines.writes(site, f) call f(data, bytes)
 /// - for_each_site_ask_ahead<Storage>(.., make, lines, ..) does likewise, and the kernel can ask for itself

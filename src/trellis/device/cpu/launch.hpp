@@ -7,6 +7,7 @@
 #include "trellis/device/cpu/reduce_rows.hpp"
 #include "trellis/device/cpu/walk/read_ahead.hpp"
 #include "trellis/device/cpu/walk/read_links.hpp"
+#include "trellis/device/in_parts.hpp"
 #include "trellis/device/launch_hints.hpp"
 
 namespace trellis::launch {
@@ -59,6 +60,13 @@ void for_each_site(const SiteRange& range, const Kernel& kernel) {
 template <class Kernel>
 void for_each_site(const SiteRange& range, int slots, const Kernel& kernel, Columns = {}) {
   cpu::for_each_site(range, [&](int block) { detail::compute_slots(kernel, block, slots); });
+}
+
+template <int parts, class Kernel>
+void for_each_site_in_parts(const SiteRange& range, int slots, const Kernel& kernel) {
+  cpu::for_each_site(range, [&](int block) {
+    for (int slot = 0; slot < slots; ++slot) compute_in_parts<parts>(kernel, block, slot);
+  });
 }
 
 template <class Storage, class Kernel, class Lines>

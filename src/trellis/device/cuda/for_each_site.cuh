@@ -68,6 +68,35 @@ void for_each_site_of_columns(const SiteRange& range, int first_slot, int groups
   require_launched(typeid(F));
 }
 
+/// The threads of a block take the same slot of a few sites in so many parts. Blocks of the same sites follow
+/// each other, for the caches to keep what the slots have in common.
+template <int parts, class F>
+__global__ void __launch_bounds__(threads_per_block)
+    parts_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count, int slots) {
+  constexpr int sites = threads_per_block / parts;
+  __shared__ typename F::Part all[parts][sites];
+  const int chunk = int(blockIdx.x) / slots, slot = int(blockIdx.x) - chunk * slots;
+  const int part = int(threadIdx.x) / sites, own = int(threadIdx.x) - part * sites, i = chunk * sites + own;
+  const int site = i >= count ? -1 : list ? list[begin + i] : begin + i;
+  if (site >= 0) f.part(site, slot, part, all[part][own]);
+  __syncthreads();
+  if (site >= 0 && part == 0)
+    f.finish(site, slot, [&](int p) -> const typename F::Part& { return all[p][own]; });
+}
+
+/// Calls f.part(site, slot, p, result) for all parts p, each in a thread of its own, and f.finish(site, slot,
+/// of), where of(p) is the result of part p.
+template <int parts, class F>
+void for_each_site_in_parts(const SiteRange& range, int slots, const F& f) {
+  static_assert(threads_per_block % parts == 0);
+  if (range.size() == 0 || slots == 0) return;
+  constexpr int sites = threads_per_block / parts;
+  const unsigned chunks = unsigned((range.size() + sites - 1) / sites);
+  parts_kernel<parts><<<chunks* unsigned(slots), threads_per_block, 0, launch_stream()>>>(
+      f, range.list, range.begin, range.size(), slots);
+  require_launched(typeid(F));
+}
+
 /// Adds the sum of the terms of a block's threads to a row; all threads call it.
 __device__ inline void add_of_block(PartialSum own, SumInMaking& row) {
   constexpr unsigned all_lanes = 0xffffffffu;

@@ -7,6 +7,7 @@
 
 #include "trellis/device/cuda/partial_sum.hpp"
 #include "trellis/device/gpu_activity.hpp"
+#include "trellis/device/in_parts.hpp"
 #include "trellis/device/launch_hints.hpp"
 #include "trellis/device/simulated/device_memory.hpp"
 #include "trellis/device/simulated/queues.hpp"
@@ -72,6 +73,13 @@ void for_each_site_of_columns(const SiteRange& range, int first_slot, int groups
   if (groups == 0) return;
   simulate_launch(range, f, [first_slot, groups](const F& g, int site) {
     for (int group = 0; group < groups; ++group) g.template compute<S>(site, first_slot + S * group);
+  });
+}
+
+template <int parts, class F>
+void for_each_site_in_parts(const SiteRange& range, int slots, const F& f) {
+  simulate_launch(range, f, [slots](const F& g, int site) {
+    for (int slot = 0; slot < slots; ++slot) compute_in_parts<parts>(g, site, slot);
   });
 }
 

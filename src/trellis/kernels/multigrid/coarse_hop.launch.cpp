@@ -12,12 +12,18 @@ namespace trellis {
 namespace {
 template <class Layout>
 inline constexpr bool has_thread_a_row = std::is_base_of_v<GpuLayout, Layout>;
-/// A thread takes so many right-hand sides, where there are several: as many as registers hold the sums of.
+/// A thread takes so many right-hand sides and rows, where there are several: as many as registers hold the
+/// sums of.
 template <class Storage>
 inline constexpr int columns_of_thread = sizeof(Storage) > 4 ? 2 : 4;
+inline constexpr int rows_of_thread = 2;
 
-template <class Kernel, class Call>
-void launch_rows(const Call& call, const SiteRange& sites) {
+template <class Kernel>
+void launch_hop(const CoarseHopCall& call, const SiteRange& sites) {
+  launch::for_each_site_in_parts<Kernel::parts>(sites, Kernel::slots(call.vectors, call.rhs), Kernel(call));
+}
+template <class Kernel>
+void launch_rows(const CoarseMatrixCall& call, const SiteRange& sites) {
   launch::for_each_site(sites, Kernel::slots(call.vectors, call.rhs), Kernel(call));
 }
 
@@ -26,18 +32,20 @@ void hop(const CoarseHopCall& call, const SiteRange& sites) {
   if constexpr (!has_thread_a_row<Layout>)
     launch::for_each_site(sites, CoarseHopByColumns<Layout, Storage, MatrixStorage>(call));
   else if (call.rhs == 1)
-    launch_rows<CoarseHopOfRows<Layout, Storage, MatrixStorage, 1>>(call, sites);
+    launch_hop<CoarseHopOfRows<Layout, Storage, MatrixStorage, 1, 1>>(call, sites);
   else
-    launch_rows<CoarseHopOfRows<Layout, Storage, MatrixStorage, columns_of_thread<Storage>>>(call, sites);
+    launch_hop<CoarseHopOfRows<Layout, Storage, MatrixStorage, rows_of_thread, columns_of_thread<Storage>>>(
+        call, sites);
 }
 template <class Layout, class Storage, class MatrixStorage>
 void multiply(const CoarseMatrixCall& call, const SiteRange& sites) {
   if constexpr (!has_thread_a_row<Layout>)
     launch::for_each_site(sites, CoarseMatrixByColumns<Layout, Storage, MatrixStorage>(call));
   else if (call.rhs == 1)
-    launch_rows<CoarseMatrixOfRows<Layout, Storage, MatrixStorage, 1>>(call, sites);
+    launch_rows<CoarseMatrixOfRows<Layout, Storage, MatrixStorage, 1, 1>>(call, sites);
   else
-    launch_rows<CoarseMatrixOfRows<Layout, Storage, MatrixStorage, columns_of_thread<Storage>>>(call, sites);
+    launch_rows<CoarseMatrixOfRows<Layout, Storage, MatrixStorage, 1, columns_of_thread<Storage>>>(call,
+                                                                                                   sites);
 }
 }  // namespace
 
