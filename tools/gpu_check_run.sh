@@ -19,7 +19,7 @@ case "$limit-$step_limit" in
     exit 2
     ;;
 esac
-all_parts=probe,tests,hops,solves,tests2,tests4,algebra,gauge,trajectory,measurements,glass,multigrid,counters,memcheck,large_hops,large_solves,further_hops
+all_parts=probe,tests,hops,solves,tests2,tests4,halos,algebra,gauge,trajectory,measurements,glass,multigrid,counters,memcheck,large_hops,large_solves,further_hops
 only=${GPU_CHECK_ONLY:-$all_parts}
 only=${only// /,}
 for part in ${only//,/ }; do
@@ -187,6 +187,15 @@ bench() {
   fi
   most=$(least "$(least $(($2 * slower)) "$step_limit")" $(($(left) - 8)))
   step "${4:-$1}" "$2" "${with_libraries[@]}" "OMP_NUM_THREADS=$(least "$cores" 16)" "$pack/bin/gpu_bench" "$1" $((most * 3 / 4)) "$3"
+  collect
+}
+
+# bench_of RANKS SECTION SECONDS LATTICES
+bench_of() {
+  local most
+  most=$(least "$(least $(($3 * slower)) "$step_limit")" $(($(left) - 8)))
+  step "$2, $1 processes" "$3" "${with_libraries[@]}" "OMP_NUM_THREADS=4" "$pack/bin/mpirun" -n "$1" "$pack/bin/gpu_bench" "$2" \
+    $((most * 3 / 4)) "$4"
   collect
 }
 
@@ -358,6 +367,7 @@ run_all() {
   ! wanted solves || bench solves 30 "$small"
   ! wanted tests2 || tests_of 2 30
   ! wanted tests4 || tests_of 4 30
+  ! wanted halos || bench_of 2 halos 25 "$small${large:+,$large}"
   ! wanted algebra || bench algebra 20 "$small${large:+,$large}"
   ! wanted gauge || bench gauge 25 "$small${large:+,$large}"
   ! wanted trajectory || bench trajectory 30 "$small"

@@ -6,6 +6,7 @@
 #include "bench/fields.hpp"
 #include "bench/measurement.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/comm/communicator.hpp"
 #include "trellis/device/gpu.hpp"
 #include "trellis/device/memory.hpp"
 
@@ -15,7 +16,7 @@ Section::Section(const std::string& name, double seconds)
     : lines_{name}, start_{bench::now()}, limit_{seconds} {}
 
 void Section::run(const std::string& name, const std::function<void()>& body) {
-  if (bench::now() - start_ > limit_) {
+  if (world()->any(bench::now() - start_ > limit_)) {
     ++skipped_;
     return;
   }
@@ -38,13 +39,14 @@ void Section::differs(const std::string& what, double error, double allowed) {
 }
 
 int Section::finish() {
-  lines_.print(Row()
-                   .count("cases measured", measured_)
-                   .count("skipped for want of time", skipped_)
-                   .count("failed", failed_)
-                   .count("same bits", same_bits_)
-                   .count("different bits", different_bits_)
-                   .number("seconds", bench::now() - start_));
+  if (world()->rank() == 0)
+    lines_.print(Row()
+                     .count("cases measured", measured_)
+                     .count("skipped for want of time", skipped_)
+                     .count("failed", failed_)
+                     .count("same bits", same_bits_)
+                     .count("different bits", different_bits_)
+                     .number("seconds", bench::now() - start_));
   return failed_ == 0 && measured_ > 0 ? 0 : 1;
 }
 

@@ -79,5 +79,6 @@ void measure_multigrid(Section& section, const std::vector<int>& extents);
 void measure_glass(Section& section, const std::vector<int>& extents);
 void measure_counters(Section& section, const std::vector<int>& extents);
 void measure_measurements(Section& section, const std::vector<int>& extents);
+void measure_halos(Section& section, const std::vector<int>& extents);
 
 }  // namespace trellis::gpu_check

@@ -19,7 +19,8 @@ struct Kind {
 constexpr Kind kinds[] = {
     {"hops", measure_hops},     {"algebra", measure_algebra},       {"gauge", measure_gauge},
     {"solves", measure_solves}, {"trajectory", measure_trajectory}, {"measurements", measure_measurements},
-    {"glass", measure_glass},   {"multigrid", measure_multigrid},   {"counters", measure_counters}};
+    {"glass", measure_glass},   {"multigrid", measure_multigrid},   {"counters", measure_counters},
+    {"halos", measure_halos}};
 
 std::vector<int> extents_of(const char* text) {
   std::vector<int> extents;
@@ -38,7 +39,8 @@ int run(int argc, char** argv) {
     if (argc == 4 && std::strcmp(argv[1], k.name) == 0) kind = &k;
   if (kind == nullptr)
     throw BadArgument(
-        "usage: gpu_bench hops|algebra|gauge|solves|trajectory|measurements|multigrid|glass|counters "
+        "usage: gpu_bench hops|algebra|gauge|solves|trajectory|measurements|multigrid|glass|counters|"
+        "halos "
         "SECONDS EXTENT,EXTENT...");
   const std::vector<int> extents = extents_of(argv[3]);
   if (const std::string why = cuda::why_no_gpu(); !why.empty()) throw NotAvailable(why);

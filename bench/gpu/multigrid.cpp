@@ -4,11 +4,14 @@
 #include "bench/fields.hpp"
 #include "bench/gpu/cases.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/multigrid/cycle.hpp"
+#include "trellis/multigrid/prolongator.hpp"
 #include "trellis/solver/methods/bicgstab.hpp"
 #include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/solve.hpp"
+#include "trellis/solver/solver_recipe.hpp"
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis::gpu_check {
@@ -32,15 +35,36 @@ OperatorPtr light_quark(int extent) {
                                           KernelChoice{Precision::double_precision, 12, Backend::cuda, 0});
 }
 
+/// The host waits for sums in the smoother and in coarse solves: what a part has launched before may end in
+/// the next one.
+void print_parts(Section& section, const Multigrid& multigrid, const MultigridProfile& before, int columns,
+                 const SolveReport& report) {
+  const MultigridProfile& now = multigrid.profile();
+  const double cycles = double(now.cycles - before.cycles);
+  section.print(
+      Row()
+          .text("milliseconds of a cycle", "multigrid")
+          .text("lattice", to_string(multigrid.hierarchy().lattice(0)->extents()))
+          .count("columns", columns)
+          .number("all", 1e3 * report.seconds / cycles)
+          .number("smoother", 1e3 * (now.smoother.seconds - before.smoother.seconds) / cycles)
+          .number("residual", 1e3 * (now.residual.seconds - before.residual.seconds) / cycles)
+          .number("P and its adjoint", 1e3 * (now.transfer.seconds - before.transfer.seconds) / cycles)
+          .number("coarse solve", 1e3 * (now.coarse.seconds - before.coarse.seconds) / cycles)
+          .number("coarse operators", multigrid.coarsest_applications(), 3));
+}
+
 /// Times the second of two solves: the first one allocates and tries shapes of launches.
+/// @param multigrid has the parts of the solve; it may be null
 void solve_case(Section& section, const std::string& name, const WilsonOperator& M, int columns,
-                const SolverSpec& spec, double setup_seconds) {
+                const SolverSpec& spec, const Multigrid* multigrid = nullptr) {
   section.run(message(name, ", ", columns, " columns"), [&] {
     SpinorField b = M.make_field(columns), x = SpinorField::like(b);
     fill(b);
     const OperatorCopies copies{LinearOperatorPtr(std::make_shared<WilsonOperator>(M))};
     (void)solve(spec, copies, x, b);
     x = SpinorField::like(b);
+    const MultigridProfile before = multigrid ? multigrid->profile() : MultigridProfile{};
     const SolveReport report = solve(spec, copies, x, b);
     if (!(report.largest_residual() <= 2 * tolerance))
       throw Error(
@@ -50,13 +74,14 @@ void solve_case(Section& section, const std::string& name, const WilsonOperator&
                       .text("solve of light quarks", name)
                       .text("lattice", to_string(M.domain_lattice()->extents()))
                       .count("columns", columns)
-                      .number("seconds of set-up", setup_seconds)
+                      .number("seconds of set-up", multigrid ? multigrid->report().seconds : 0)
                       .count("iterations", report.iterations)
                       .number("seconds", report.seconds)
                       .number("seconds a column", report.seconds / columns)
                       .number("GB/s", rate * 1e-9)
                       .number("of copy rate", section.of_copy_rate(rate), 2)
                       .number("residual", report.largest_residual(), 2));
+    if (multigrid) print_parts(section, *multigrid, before, columns, report);
   });
 }
 
@@ -72,6 +97,42 @@ void coarse_operators(Section& section, const CoarseMatrixPtr& coarse, const Coo
                              storage, 0, columns, times, D.cost(columns).flops, D.cost(columns).bytes, ""));
       });
     }
+}
+void transfers(Section& section, const Multigrid& multigrid, const Coord& lattice) {
+  const Prolongator& P = multigrid.prolongator();
+  for (const int columns : {1, 12})
+    section.run(message("P and its adjoint, ", columns, " columns"), [&] {
+      SpinorField fine = multigrid.fine()->make_field(columns);
+      SiteField coarse = P.make_coarse_field(columns);
+      fill(fine);
+      const Cost cost = P.transfer_cost(columns);
+      const auto print = [&](const std::string& kernel, const Times& times) {
+        section.print(row_of(section, kernel, lattice, P.precision(), 0, columns, times, cost.flops / 2,
+                             cost.bytes / 2, ""));
+      };
+      print("adjoint of P", time_of([&] { P.restrict_to(coarse, fine); }));
+      print("P", time_of([&] { P.prolong_to(fine, coarse); }));
+    });
+}
+
+/// Times the smoother, and the coarse solve of the cycle.
+void smoothers(Section& section, const Multigrid& multigrid, const Coord& lattice) {
+  const MultigridParams& params = multigrid.params();
+  for (const int columns : {1, 12})
+    section.run(message("smoother, ", columns, " columns"), [&] {
+      const auto method =
+          smoother(params, params.smoothing, *params.smoother_storage)->inside(multigrid.fine(), columns);
+      SpinorField r = multigrid.fine()->make_field(columns), z = SpinorField::like(r);
+      fill(r);
+      SolveCost cost;
+      method->apply(z, r, cost);
+      const Times times = time_of([&] {
+        SolveCost of_rounds;
+        method->apply(z, r, of_rounds);
+      });
+      section.print(row_of(section, message("smoother mr, ", params.smoothing, " steps"), lattice,
+                           *params.smoother_storage, 0, columns, times, cost.flops, cost.bytes, ""));
+    });
 }
 }  // namespace
 
@@ -99,18 +160,19 @@ void measure_multigrid(Section& section, const std::vector<int>& extents) {
                         .number("residual of the vectors", report.residual.back(), 3));
     });
     if (!multigrid) return;
-    const double seconds = multigrid->report().seconds;
     coarse_operators(section, multigrid->coarse(), multigrid->hierarchy().lattice(1)->extents());
+    transfers(section, *multigrid, multigrid->hierarchy().lattice(0)->extents());
+    smoothers(section, *multigrid, multigrid->hierarchy().lattice(0)->extents());
     for (const int columns : {1, 12}) {
       solve_case(section, "multigrid", *M, columns,
-                 MultigridSpec{.multigrid = multigrid, .tolerance = tolerance, .fallback = false}, seconds);
+                 MultigridSpec{.multigrid = multigrid, .tolerance = tolerance, .fallback = false},
+                 multigrid.get());
       solve_case(
           section, "BiCGStab in float", *M, columns,
-          EvenOddSpec{MixedPrecisionSpec{BicgstabSpec{.tolerance = tolerance}, Precision::single_precision}},
-          0);
-      solve_case(section, "CG in float", *M, columns,
-                 EvenOddSpec{MixedPrecisionSpec{CgSpec{.tolerance = tolerance}, Precision::single_precision}},
-                 0);
+          EvenOddSpec{MixedPrecisionSpec{BicgstabSpec{.tolerance = tolerance}, Precision::single_precision}});
+      solve_case(
+          section, "CG in float", *M, columns,
+          EvenOddSpec{MixedPrecisionSpec{CgSpec{.tolerance = tolerance}, Precision::single_precision}});
     }
   }
 }

@@ -552,8 +552,6 @@ TEST_F(CudaTrajectory, clover_quarks) {
 /// takes the GPU's memory.
 TEST_F(Cuda, messages_of_halos_by_each_way) {
   const ExchangePolicy before = exchange_policy();
-  const char* word = std::getenv("TRELLIS_GPU_MESSAGES");
-  const std::string messages_before = word == nullptr ? "" : word;
   std::vector<ExchangePolicy> policies{ExchangePolicy::automatic, ExchangePolicy::persistent};
   if (is_gpu_simulated()) {  // other machines need not let ranks share memory
     policies.push_back(ExchangePolicy::shared);
@@ -562,12 +560,22 @@ TEST_F(Cuda, messages_of_halos_by_each_way) {
   for (const ExchangePolicy policy : policies) {
     set_exchange_policy(policy);
     check_ring(name_of(policy));
-    setenv("TRELLIS_GPU_MESSAGES", "staged", 1);
+    const test::WithGpuMessages with("staged");
     EXPECT_EQ(choose_transport(Backend::cuda), TransportWay::staged);
     check_ring(name_of(policy));
-    setenv("TRELLIS_GPU_MESSAGES", messages_before.c_str(), 1);  // empty is as good as not set
   }
   set_exchange_policy(before);
+}
+
+/// Kernels or copies write into the memory of the other rank's GPU, on one GPU, too.
+TEST_F(Cuda, messages_between_gpus) {
+  for (const char* word : {"peer", "peer_copied"}) {
+    const test::WithGpuMessages with(word);
+    const TransportPtr transport = make_transport(*world(), {}, {}, {Backend::cuda});
+    EXPECT_STREQ(name_of(transport->way()), world()->size() > 1 ? word : "staged")
+        << "one process has no peer";
+    check_ring(word);
+  }
 }
 
 }  // namespace

@@ -209,14 +209,18 @@ TEST(Transport, is_chosen_in_one_place) {
   EXPECT_EQ(choose(copied, Backend::cpu, "direct"), "copied");
   const std::string host = choose(automatic, Backend::cpu, "");
   EXPECT_TRUE(host == "shared" || host == "copied") << host;
+  const std::string direct = library_takes_device_memory() ? "device" : "";
+  EXPECT_EQ(choose(persistent, Backend::cuda, ""), direct.empty() ? "staged" : direct);
+  EXPECT_EQ(choose(automatic, Backend::cuda, ""), direct.empty() ? "peer" : direct);
   for (const ExchangePolicy policy : {persistent, automatic}) {
-    EXPECT_EQ(choose(policy, Backend::cuda, ""), library_takes_device_memory() ? "device" : "staged");
     EXPECT_EQ(choose(policy, Backend::cuda, "staged"), "staged");
     EXPECT_EQ(choose(policy, Backend::cuda, "direct"), "device");
+    EXPECT_EQ(choose(policy, Backend::cuda, "peer"), "peer");
+    EXPECT_EQ(choose(policy, Backend::cuda, "peer_copied"), "peer_copied");
     EXPECT_THROW(choose(policy, Backend::cuda, "carrier pigeon"), BadArgument);
   }
   unsetenv("TRELLIS_GPU_MESSAGES");
-  EXPECT_EQ(choose(shared, Backend::cuda, "direct"), "staged") << "page-locked memory that ranks share";
+  EXPECT_EQ(choose(shared, Backend::cuda, "peer"), "staged") << "page-locked memory that ranks share";
   EXPECT_EQ(choose(copied, Backend::cuda, ""), "staged");
 }
 

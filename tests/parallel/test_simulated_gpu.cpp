@@ -128,11 +128,15 @@ TEST(SimulatedGpu, halos_of_hops) {
       return test::numbers_of(a);
     };
   };
-  const auto on_gpu = hops(Backend::cuda);
   const Numbers expected = hops(Backend::cpu)();
-  EXPECT_EQ(wrong_schedules(StreamWait::none, expected, on_gpu), 0);
-  if (world()->size() == 1) return;  // nothing travels
-  for (const auto& [wait, name] : waits) EXPECT_GT(wrong_schedules(wait, expected, on_gpu), 0) << name;
+  for (const char* word : {"staged", "peer", "peer_copied"}) {
+    const test::WithGpuMessages with(word);
+    const auto on_gpu = hops(Backend::cuda);
+    EXPECT_EQ(wrong_schedules(StreamWait::none, expected, on_gpu), 0) << word;
+    if (world()->size() == 1) return;  // nothing travels
+    for (const auto& [wait, name] : waits)
+      EXPECT_GT(wrong_schedules(wait, expected, on_gpu), 0) << word << ", " << name;
+  }
 }
 
 }  // namespace

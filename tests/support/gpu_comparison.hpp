@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -51,6 +52,17 @@ inline Numbers numbers_of(const SiteField& field) {
 }
 
 inline void append(Numbers& all, const Numbers& more) { all.insert(all.end(), more.begin(), more.end()); }
+
+/// A test sets the environment's word for messages of GPUs as long as this lives.
+class WithGpuMessages {
+ public:
+  explicit WithGpuMessages(const char* word) { setenv(name, word, 1); }
+  ~WithGpuMessages() { setenv(name, before_.c_str(), 1); }  // empty is as good as not set
+
+ private:
+  static constexpr const char* name = "TRELLIS_GPU_MESSAGES";
+  const std::string before_ = std::getenv(name) == nullptr ? "" : std::getenv(name);
+};
 
 /// This class skips its tests where there is no GPU.
 class OnGpu : public ::testing::Test {

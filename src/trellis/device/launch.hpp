@@ -8,6 +8,9 @@
 /// - for_each_site_in_parts<parts>(range, slots, kernel) calls kernel.part(site, slot, p, result) for all
 ///   parts, which GPUs give to threads of one block, then kernel.finish(site, slot, of) with of(p) the
 ///   results
+/// - for_each_site_in_ordered_sums(range, slots, kernel) calls kernel.term(site, slot, t, term) for all
+///   t < kernel.terms(), which GPUs give to threads of one block, and for each of Kernel::sums sums
+///   kernel.add(sum, term, which) in the order of terms, then kernel.finish(site, slot, which, sum)
 /// - for_each_site_read_ahead<Storage>(.., kernel, lines, ..) does likewise, where CPUs may bring
 ///   nearer before what `lines` names: lines.reads(site, f) and lines.writes(site, f) call f(data, bytes)
 /// - for_each_site_ask_ahead<Storage>(.., make, lines, ..) does likewise, and the kernel can ask for itself

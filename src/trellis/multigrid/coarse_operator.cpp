@@ -69,10 +69,11 @@ void set_matrix(SiteField& field, const SitePosition& at, const DenseMatrix& m) 
   field.set_site(at, 0, reals.data());
 }
 
+/// Calls f for the sites in parallel.
 template <class F>
 void for_each_position(const SiteLayout& layout, F&& f) {
   for (int parity = 0; parity < 2; ++parity)
-    for (int site = 0; site < layout.blocks(parity); ++site) f(SitePosition{parity, site, 0});
+    for_each_index(layout.blocks(parity), [&](int site) { f(SitePosition{parity, site, 0}); });
 }
 
 FieldSpec spec_in(const SiteField& field, Precision storage) {

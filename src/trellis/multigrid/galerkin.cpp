@@ -1,6 +1,7 @@
 #include "trellis/multigrid/galerkin.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/field/storage/on_host.hpp"
@@ -102,11 +103,13 @@ class CoarseFields {
   }
 
  private:
+  /// Calls f for the aggregates in parallel.
   template <class F>
   void for_each(F&& f) {
-    for (int group = 0; group < P_.aggregates().groups(); ++group)
-      for (int lane = 0; lane < P_.aggregates().lanes(); ++lane)
-        f(group, lane, diagonal_[size_t(group) * size_t(P_.aggregates().lanes()) + size_t(lane)]);
+    const int lanes = P_.aggregates().lanes();
+    for_each_index(P_.aggregates().groups() * lanes, [&](int aggregate) {
+      f(aggregate / lanes, aggregate % lanes, diagonal_[size_t(aggregate)]);
+    });
   }
   const Prolongator& P_;
   size_t reals_;

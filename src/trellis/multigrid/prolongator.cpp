@@ -1,9 +1,11 @@
 #include "trellis/multigrid/prolongator.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "trellis/algebra/gamma.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/multigrid/aggregate_products.hpp"
@@ -209,7 +211,11 @@ Prolongator::Products Prolongator::products_with(const SpinorField& right, const
   } else {
     std::vector<float> values(products.values.size());
     memory.copy_to_host(values.data(), memory.bytes());
-    std::copy(values.begin(), values.end(), products.values.begin());
+    const size_t of_group = values.size() / size_t(products.groups);
+    for_each_index(products.groups, [&](int group) {
+      std::copy_n(values.begin() + ptrdiff_t(size_t(group) * of_group), of_group,
+                  products.values.begin() + ptrdiff_t(size_t(group) * of_group));
+    });
   }
   return products;
 }
@@ -302,40 +308,60 @@ void Prolongator::mix(SpinorField& V, const DenseMatrix& matrix) const {
   mix_columns(V, mixing);
 }
 
+namespace {
+/// Returns the lesser of two pivots; one that is not a number is less than all.
+double lesser(double worst, double pivot) {
+  return pivot >= worst ? worst : std::isnan(pivot) ? -1.0 : pivot;
+}
+}  // namespace
+
+/// Returns the products over the whole lattice, of both chiralities. Collective.
+DenseMatrix Prolongator::sum_of_aggregates(const Products& products) const {
+  const int n = vectors();
+  std::vector<ExactSum> sums(size_t(2 * n * n));
+  for (int group = 0; group < products.groups; ++group)
+    for (int lane = 0; lane < products.lanes; ++lane) {
+      const DenseMatrix both = products.matrix(group, lane);
+      for (int chirality = 0; chirality < chiralities; ++chirality) {
+        const DenseMatrix G = of_chirality(both, chirality);
+        for (size_t k = 0; k < G.values.size(); ++k) {
+          sums[2 * k].add(G.values[k].real());
+          sums[2 * k + 1].add(G.values[k].imag());
+        }
+      }
+    }
+  fine_lattice_->communicator().sum(sums.data(), int(sums.size()));
+  DenseMatrix sum(n);
+  for (size_t k = 0; k < sum.values.size(); ++k)
+    sum.values[k] = {sums[2 * k].value(), sums[2 * k + 1].value()};
+  return sum;
+}
+
 /// Does one pass: V <- V R^-1 with V^dagger V = R^dagger R.
 double Prolongator::mix_by_products(double least, DenseMatrix* gram) {
   const int n = vectors(), W = aggregates_.lanes();
   const Products products = products_with(*columns_, aggregates_.all(), -1, true);
   std::vector<double> mixing(mixing_place(products.groups, 0, 0, 0, 0));
-  std::vector<ExactSum> sums(gram ? size_t(2 * n * n) : 0);
-  double worst = 1;
-  for (int group = 0; group < products.groups; ++group)
-    for (int lane = 0; lane < W; ++lane) {
-      const DenseMatrix both = products.matrix(group, lane);
-      for (int chirality = 0; chirality < chiralities; ++chirality) {
-        const DenseMatrix G = of_chirality(both, chirality);
-        for (size_t k = 0; k < sums.size() / 2; ++k) {
-          sums[2 * k].add(G.values[k].real());
-          sums[2 * k + 1].add(G.values[k].imag());
+  std::vector<double> least_pivots(size_t(products.groups * W));
+  for_each_index(products.groups * W, [&](int aggregate) {
+    const int group = aggregate / W, lane = aggregate % W;
+    const DenseMatrix both = products.matrix(group, lane);
+    double& worst_here = least_pivots[size_t(aggregate)] = 1;
+    for (int chirality = 0; chirality < chiralities; ++chirality) {
+      const TriangularFactor factor = inverse_of_cholesky_factor(of_chirality(both, chirality));
+      worst_here = lesser(worst_here, factor.least_pivot);
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i <= j; ++i) {
+          const size_t at = mixing_place(group, lane, chirality, i, j);
+          mixing[at] = factor.inverse.at(i, j).real();
+          mixing[at + size_t(W)] = factor.inverse.at(i, j).imag();
         }
-        const TriangularFactor factor = inverse_of_cholesky_factor(G);
-        if (!(factor.least_pivot >= worst)) worst = factor.least_pivot;
-        for (int j = 0; j < n; ++j)
-          for (int i = 0; i <= j; ++i) {
-            const size_t at = mixing_place(group, lane, chirality, i, j);
-            mixing[at] = factor.inverse.at(i, j).real();
-            mixing[at + size_t(W)] = factor.inverse.at(i, j).imag();
-          }
-      }
     }
-  Communicator& communicator = fine_lattice_->communicator();
-  if (gram) {
-    communicator.sum(sums.data(), int(sums.size()));
-    *gram = DenseMatrix(n);
-    for (size_t k = 0; k < gram->values.size(); ++k)
-      gram->values[k] = {sums[2 * k].value(), sums[2 * k + 1].value()};
-  }
-  worst = communicator.minimum(worst == worst ? worst : -1.0);
+  });
+  double worst = 1;
+  for (const double pivot : least_pivots) worst = lesser(worst, pivot);
+  if (gram) *gram = sum_of_aggregates(products);
+  worst = fine_lattice_->communicator().minimum(worst);
   if (worst > least) mix_columns(*columns_, mixing);
   return worst;
 }

@@ -92,6 +92,7 @@ class Prolongator final : public Transfer {
   Memory& lanes_memory(int rhs) const;
   void move_lanes(const SiteField& coarse, Memory& lanes, bool is_gathering) const;
   double mix_by_products(double least, DenseMatrix* gram);
+  DenseMatrix sum_of_aggregates(const Products& products) const;
   /// Multiplies V by the matrices in `mixing`, [group][chirality][column][row][re, im][lane].
   void mix_columns(SpinorField& V, const std::vector<double>& mixing) const;
   /// Says where a matrix of `mixing` has an element.

@@ -39,7 +39,7 @@ printf '[  PASSED  ] 1 test.\n'
 [ "$OMPI_COMM_WORLD_SIZE" != 4 ] || { printf '[  FAILED  ] Cuda.halos (3 ms)\n'; exit 1; }
 """
 LAUNCHER = r"""#!/usr/bin/env bash
-OMPI_COMM_WORLD_SIZE=$2 exec "$3"
+OMPI_COMM_WORLD_SIZE=$2 exec "${@:3}"
 """
 SANITIZER = r"""#!/usr/bin/env bash
 while [ "$1" != env ]; do shift; done
@@ -132,6 +132,7 @@ def test_what_goes_wrong_ends_its_own_step_only(outcome: tuple[int, dict, str]) 
         "probe",
         "test loops",
         "tests, 2 processes",
+        "halos, 2 processes",
         "memcheck",
     ):
         assert steps[name]["result"] == "ok", name
@@ -148,10 +149,11 @@ def test_what_goes_wrong_ends_its_own_step_only(outcome: tuple[int, dict, str]) 
 def test_results_of_steps_that_fail_are_kept(outcome: tuple[int, dict, str]) -> None:
     _, results, table = outcome
     sections = [line["section"] for line in results["results"]]
-    assert sections[:9] == [
+    assert sections[:10] == [
         "probe",
         "hops",
         "solves",
+        "halos",
         "algebra",
         "gauge",
         "trajectory",
@@ -159,7 +161,7 @@ def test_results_of_steps_that_fail_are_kept(outcome: tuple[int, dict, str]) -> 
         "glass",
         "multigrid",
     ]
-    for section in sections[1:9]:
+    for section in sections[1:10]:
         assert f"\n### {section}\n\n| kernel | us |\n|---|---|\n| {section} | 1.5 |\n" in table
 
 
@@ -275,6 +277,7 @@ def test_steps_without_time_are_named(tmp_path: Path) -> None:
         "solves",
         "tests, 2 processes",
         "tests, 4 processes",
+        "halos, 2 processes",
         "algebra",
         "gauge",
         "trajectory",

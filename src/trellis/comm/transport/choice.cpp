@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "trellis/base/error.hpp"
 #include "trellis/comm/transport/node_memory.hpp"
@@ -62,30 +63,44 @@ std::string gpu_messages() {
   return value == nullptr ? "" : value;
 }
 
-bool takes_device_memory() {
-  if (exchange_policy() == ExchangePolicy::shared || exchange_policy() == ExchangePolicy::copied)
-    return false;
+/// Returns the way that TRELLIS_GPU_MESSAGES names, if it is set.
+std::optional<TransportWay> named_way_of_gpus() {
   const std::string word = gpu_messages();
-  if (word.empty()) return library_takes_device_memory();
-  if (word == "staged") return false;
-  if (word == "direct") return true;
-  throw BadArgument(message("TRELLIS_GPU_MESSAGES=", word, " is not among staged, direct"));
+  if (word.empty()) return std::nullopt;
+  if (word == "staged") return TransportWay::staged;
+  if (word == "direct") return TransportWay::device;
+  if (word == "peer") return TransportWay::peer;
+  if (word == "peer_copied") return TransportWay::peer_copied;
+  throw BadArgument(
+      message("TRELLIS_GPU_MESSAGES=", word, " is not among staged, direct, peer, peer_copied"));
+}
+
+bool is_between_gpus(TransportWay way) {
+  return way == TransportWay::peer || way == TransportWay::peer_copied;
+}
+
+TransportPtr make_in_node(Communicator& communicator, const Messages& sends, const Messages& receives,
+                          TransportWay way) {
+  if (is_between_gpus(way)) return make_peer_transport(communicator, sends, receives, way);
+  return way == TransportWay::copied ? make_copied_transport(communicator, sends, receives)
+                                     : make_shared_transport(communicator, sends, receives);
 }
 
 /// Makes the transport, or returns null on all ranks where some rank gets no shared memory. Throws Error
 /// there if such memory is required.
 TransportPtr make_through_node_memory(Communicator& communicator, const Messages& sends,
                                       const Messages& receives, TransportWay way, bool is_required) {
-  TransportPtr transport = way == TransportWay::copied ? make_copied_transport(communicator, sends, receives)
-                                                       : make_shared_transport(communicator, sends, receives);
+  TransportPtr transport = make_in_node(communicator, sends, receives, way);
   if (!communicator.any(transport == nullptr)) return transport;
   NodeMemory& memory = communicator.node_memory();
-  const std::string reason = "ranks of a node cannot share memory for halos: " +
-                             (transport ? std::string("so it is on another node") : memory.failure());
+  const std::string reason =
+      message("ranks of a node cannot share memory", is_between_gpus(way) ? " of their GPUs" : "",
+              " for halos: ", transport ? "so it is on another node" : memory.failure());
   if (is_required) throw Error(reason);
   const int rank = communicator.rank();
   if (memory.is_first_report() && !transport && communicator.nodes()[size_t(rank)] == rank)
-    std::fprintf(stderr, "trellis: %s. They travel as MPI messages.\n", reason.c_str());
+    std::fprintf(stderr, "trellis: %s. They travel %s.\n", reason.c_str(),
+                 is_between_gpus(way) ? "through the host" : "as MPI messages");
   return nullptr;
 }
 
@@ -98,10 +113,18 @@ TransportPtr make_between_hosts(Communicator& communicator, const Messages& send
   return make_requests_transport(communicator, sends, receives);
 }
 
-/// Makes a transport. `way` is that between hosts, or `device`.
+/// Makes a transport. `way` is that between hosts, or `device`, or one between GPUs, in whose place halos go
+/// through the host where GPUs do not reach each other.
 TransportPtr make_by(Communicator& communicator, const Messages& sends, const Messages& receives,
                      Backend backend, TransportWay way) {
   if (way == TransportWay::device) return make_device_transport(communicator, sends, receives);
+  if (is_between_gpus(way)) {
+    const bool is_required = named_way_of_gpus() == way;
+    if (communicator.size() > 1 && communicator.can_share_memory())
+      if (auto transport = make_through_node_memory(communicator, sends, receives, way, is_required))
+        return transport;
+    way = way_between_hosts(true);
+  }
   const auto between_hosts = [&](const Messages& out, const Messages& in) {
     return make_between_hosts(communicator, out, in, way);
   };
@@ -119,10 +142,12 @@ TransportWay way_by_rule(Backend backend) {
 std::vector<int> ways_to_choose_among(const Communicator& communicator, Backend backend) {
   const TransportWay by_rule = way_by_rule(backend);
   std::vector<int> ways{int(by_rule)};
-  const bool is_direct = gpu_messages() == "direct" && backend == Backend::cuda;
-  if (!communicator.can_share_memory() || is_direct) return ways;
-  for (const TransportWay way : {TransportWay::requests, TransportWay::shared, TransportWay::copied})
-    if (way != by_rule) ways.push_back(int(way));
+  const auto named = backend == Backend::cuda ? named_way_of_gpus() : std::nullopt;
+  if (!communicator.can_share_memory() || (named && *named != TransportWay::staged)) return ways;
+  for (const TransportWay way : {TransportWay::requests, TransportWay::shared, TransportWay::copied,
+                                 TransportWay::peer, TransportWay::peer_copied})
+    if (way != by_rule && (!is_between_gpus(way) || (backend == Backend::cuda && !named)))
+      ways.push_back(int(way));
   return ways;
 }
 
@@ -178,7 +203,11 @@ void set_exchange_policy(ExchangePolicy policy) { current() = policy; }
 
 TransportWay choose_transport(Backend backend) {
   if (backend != Backend::cuda) return way_between_hosts(false);
-  return takes_device_memory() ? TransportWay::device : TransportWay::staged;
+  if (exchange_policy() == ExchangePolicy::shared || exchange_policy() == ExchangePolicy::copied)
+    return TransportWay::staged;
+  if (const auto named = named_way_of_gpus()) return *named;
+  if (library_takes_device_memory()) return TransportWay::device;
+  return exchange_policy() == ExchangePolicy::automatic ? TransportWay::peer : TransportWay::staged;
 }
 
 TuneKey halo_key(const Communicator& communicator, const Messages& sends, const HaloSubject& subject) {
@@ -236,6 +265,10 @@ const char* name_of(TransportWay way) {
       return "copied";
     case TransportWay::staged:
       return "staged";
+    case TransportWay::peer:
+      return "peer";
+    case TransportWay::peer_copied:
+      return "peer_copied";
     default:
       return "device";
   }

@@ -15,7 +15,7 @@ class Geometry;
 enum class ExchangePolicy {
   automatic,   ///< it is the tuner's choice where it has one (device/tuner.hpp); else host memory goes as
                ///< `shared` (on AMD's processors) or `copied` where ranks can share memory, and GPUs go as
-               ///< `persistent`
+               ///< `peer` where they reach each other's memory
   persistent,  ///< MPI persistent requests are taken
   shared,      ///< ranks of one node take memory that they share, others persistent requests
   copied       ///< it is as `shared`, with copies from and to memory of each rank's own
@@ -33,9 +33,10 @@ const char* name_of(ExchangePolicy policy);
 ExchangePolicy exchange_policy_by_name(const std::string& name);
 
 /// Returns the way of halos of fields on a backend, where the tuner does not choose. The policy decides. On a
-/// GPU, unless the policy is `shared` or `copied`, it is `device` where the MPI library says that it takes
-/// device pointers or where TRELLIS_GPU_MESSAGES=direct says so in its place. Otherwise, or where that
-/// variable is `staged`, it is `staged` (other words throw BadArgument).
+/// GPU it is `staged` where the policy is `shared` or `copied`; else TRELLIS_GPU_MESSAGES names it (staged,
+/// direct, peer or peer_copied; other words throw BadArgument). Where that variable is not set, it is
+/// `device` if the MPI library says that it takes device pointers, else `peer` with the policy `automatic`,
+/// and `staged` with `persistent`.
 TransportWay choose_transport(Backend backend);
 
 /// The tuner tells halos apart by these.
@@ -48,12 +49,12 @@ struct HaloSubject {
 
 /// Makes the transport of a halo. Where the policy is `automatic` and the tuner has a choice for it, or is
 /// `on`, it is the way of the tuner on the rank 0 of the communicator; else that of choose_transport(). On a
-/// GPU the tuner chooses between `device` and the ways between hosts behind `staged`; the variable
-/// TRELLIS_GPU_MESSAGES comes before it.
+/// GPU the tuner chooses between `device`, `peer`, `peer_copied` and the ways between hosts behind `staged`;
+/// the variable TRELLIS_GPU_MESSAGES comes before it.
 ///
 /// Collective: all ranks make it, in the same order as other transports. Throws Error on all ranks where the
-/// policy is `shared` or `copied` and some rank gets no shared memory; `automatic` says so once, and takes
-/// requests.
+/// policy is `shared` or `copied`, or the variable names `peer` or `peer_copied`, and some rank gets no such
+/// memory; `automatic` says so once, and takes requests, behind `staged` on a GPU.
 TransportPtr make_transport(Communicator& communicator, const Messages& sends, const Messages& receives,
                             const HaloSubject& subject = {});
 

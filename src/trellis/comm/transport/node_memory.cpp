@@ -12,6 +12,7 @@
 
 #include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/device/peer_memory.hpp"
 
 namespace trellis {
 
@@ -75,9 +76,15 @@ uint64_t token() { return std::bit_cast<uint64_t>(seconds_now()) * 0x9e3779b97f4
 
 }  // namespace
 
+/// Memory of the own GPU is kept: another process may have it mapped still.
 NodeMemory::Segment::~Segment() {
-  for (char* part : parts)
-    if (part != nullptr) munmap(part, bytes);
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    if (parts[rank] == nullptr) continue;
+    if (backend != Backend::cuda)
+      munmap(parts[rank], bytes);
+    else if (int(rank) != own)
+      cuda::unmap_of_peer(parts[rank], bytes);
+  }
 }
 
 NodeMemory::NodeMemory(Communicator& all) : node_{all.node()}, node_rank_(size_t(all.size()), -1) {
@@ -93,13 +100,13 @@ bool NodeMemory::agree(const std::string& failure) {
 /// Makes a file in memory for each rank, which the others open as their peer's (/proc/PID/fd): no name in
 /// /dev/shm is left behind by a killed process, and no window of MPI is asked for, whose creation hangs on
 /// some ranks where another finds /dev/shm full.
-std::shared_ptr<NodeMemory::Segment> NodeMemory::make(size_t bytes) {
+std::shared_ptr<NodeMemory::Segment> NodeMemory::make_on_host(size_t bytes) {
   struct Part {
     int64_t pid, file;
     uint64_t token;
   };
   const int own_rank = node_->rank(), ranks = node_->size();
-  auto segment = std::make_shared<Segment>(bytes, size_t(ranks));
+  auto segment = std::make_shared<Segment>(bytes, size_t(ranks), Backend::cpu);
   MemoryFile file(bytes);
   if (!agree(file.failure())) return nullptr;
   const Part own{getpid(), file.descriptor(), token()};
@@ -117,7 +124,40 @@ std::shared_ptr<NodeMemory::Segment> NodeMemory::make(size_t bytes) {
   return segment;
 }
 
-std::shared_ptr<NodeMemory::Segment> NodeMemory::lease(size_t bytes) {
+namespace {
+/// Runs f() and returns what it throws.
+template <class F>
+std::string failure_in(const F& f) {
+  try {
+    f();
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+}  // namespace
+
+std::shared_ptr<NodeMemory::Segment> NodeMemory::make_on_gpus(size_t bytes) {
+  const int own_rank = node_->rank(), ranks = node_->size();
+  auto segment = std::make_shared<Segment>(bytes, size_t(ranks), Backend::cuda);
+  segment->own = own_rank;
+  cuda::PeerHandle own{};
+  if (!agree(failure_in([&] {
+        segment->parts[size_t(own_rank)] = static_cast<char*>(cuda::allocate_for_peers(bytes, own));
+      })))
+    return nullptr;
+  const std::vector<cuda::PeerHandle> handles = node_->allgather(own);
+  if (!agree(failure_in([&] {
+        for (int rank = 0; rank < ranks; ++rank)
+          if (rank != own_rank)
+            segment->parts[size_t(rank)] =
+                static_cast<char*>(cuda::map_of_peer(handles[size_t(rank)], bytes));
+      })))
+    return nullptr;
+  return segment;
+}
+
+std::shared_ptr<NodeMemory::Segment> NodeMemory::lease(size_t bytes, Backend backend) {
   // Each of the first 64 segments has one bit, which is set where the segment is free and large
   // enough on all ranks.
   struct Wish {
@@ -125,11 +165,13 @@ std::shared_ptr<NodeMemory::Segment> NodeMemory::lease(size_t bytes) {
   };
   Wish wish{0, bytes};
   for (size_t i = 0; i < std::min<size_t>(segments_.size(), 64); ++i)
-    if (!segments_[i]->is_leased && segments_[i]->bytes >= bytes) wish.usable |= uint64_t(1) << i;
+    if (!segments_[i]->is_leased && segments_[i]->backend == backend && segments_[i]->bytes >= bytes)
+      wish.usable |= uint64_t(1) << i;
   for (const Wish& other : node_->allgather(wish))
     wish = {wish.usable & other.usable, std::max(wish.bytes, other.bytes)};
   if (wish.usable == 0) {
-    auto segment = make((size_t(wish.bytes) + 4095) / 4096 * 4096);
+    const size_t whole_pages = (std::max<size_t>(wish.bytes, 1) + 4095) / 4096 * 4096;
+    auto segment = backend == Backend::cuda ? make_on_gpus(whole_pages) : make_on_host(whole_pages);
     if (!segment) return nullptr;
     segments_.push_back(std::move(segment));
   }

@@ -1,56 +1,19 @@
 /// Halos go through memory that ranks of a node share.
 #include <sched.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 
-#include "trellis/base/error.hpp"
 #include "trellis/comm/traffic.hpp"
-#include "trellis/comm/transport/node_memory.hpp"
-#include "trellis/comm/transport/transport.hpp"
+#include "trellis/comm/transport/channels.hpp"
 #include "trellis/device/cpu/thread_team.hpp"
 #include "trellis/device/threads.hpp"
 
 namespace trellis {
 
 namespace {
-/// A channel is one message of the sender, in shared memory. Its two slots are filled in turn: the sender may
-/// be one exchange ahead of the receiver.
-struct alignas(128) Channel {
-  alignas(64) uint64_t sent;   ///< so many exchanges have data in a slot; the sender writes it
-  alignas(64) uint64_t taken;  ///< so many have a slot that may be filled anew; the receiver writes it
-  int64_t receiver, tag, bytes, offset;
-};
-/// A part begins with the number of channels, then come the channels, then the slots.
-struct alignas(128) PartHead {
-  int64_t channels;
-};
-
-constexpr size_t rounded(size_t bytes) { return (bytes + 127) / 128 * 128; }
-Channel* channels_of(char* part) { return reinterpret_cast<Channel*>(part + sizeof(PartHead)); }
-char* slot(char* part, const Channel& channel, uint64_t turn) {
-  return part + channel.offset + (turn & 1) * rounded(size_t(channel.bytes));
-}
-
-bool has_counted_to(uint64_t& counter, uint64_t value) {
-  return std::atomic_ref<uint64_t>(counter).load(std::memory_order_acquire) >= value;
-}
-
-/// This says which thread waits: MPI's calls are for the one that communicates.
-enum class Waiting { communicates, is_a_helper };
-
-/// Waits until the other side has counted to `value`. After a while it moves messages between nodes on, and
-/// yields the core each time: ranks may share one.
-void wait_for(uint64_t& counter, uint64_t value, Waiting thread) {
-  for (int spins = 0; spins < 500; ++spins)
-    if (has_counted_to(counter, value)) return;
-  while (!has_counted_to(counter, value)) {
-    if (thread == Waiting::communicates) move_messages();
-    sched_yield();
-  }
-}
+using namespace channels;
 
 constexpr size_t cache_line = 64;
 
@@ -61,24 +24,6 @@ constexpr size_t cache_line = 64;
 void give_back(char* slot, size_t bytes) {
   for (size_t i = 0; i < bytes; i += cache_line) *static_cast<volatile char*>(slot + i) = 0;
 }
-
-/// Here are the messages with ranks of this node and those with others, and where each of them is.
-struct DividedMessages {
-  DividedMessages(const NodeMemory& memory, const Messages& messages) {
-    for (const Message& m : messages) {
-      const bool is_near = memory.node_rank(m.peer) >= 0;
-      Messages& part = is_near ? near : far;
-      places.push_back({is_near, int(part.size())});
-      part.push_back(m);
-    }
-  }
-  struct Place {
-    bool is_near;
-    int number;  ///< it is the number in its part
-  };
-  Messages near, far;
-  std::vector<Place> places;
-};
 
 class SharedTransport final : public HaloTransport {
  public:
@@ -101,13 +46,7 @@ class SharedTransport final : public HaloTransport {
   void find_channels(const NodeMemory& memory, int own_rank) {
     for (const Message& m : receives_.near) {
       char* part = segment_->parts[size_t(memory.node_rank(m.peer))];
-      const int64_t count = reinterpret_cast<PartHead*>(part)->channels;
-      Channel* begin = channels_of(part);
-      Channel* found = std::find_if(
-          begin, begin + count, [&](const Channel& c) { return c.receiver == own_rank && c.tag == m.tag; });
-      TRELLIS_REQUIRE(found != begin + count && size_t(found->bytes) == m.bytes, "rank ", m.peer,
-                      " does not send ", m.bytes, " bytes with tag ", m.tag);
-      from_.push_back({part, found});
+      from_.push_back({part, find_channel(part, own_rank, m)});
     }
   }
 
@@ -190,7 +129,7 @@ class SharedTransport final : public HaloTransport {
       const Message& m = sends_.near[i];
       Channel& channel = channels_of(own_)[i];
       if (m.data != nullptr) std::memcpy(free_slot(channel, turn_, thread), m.data, m.bytes);
-      std::atomic_ref<uint64_t>(channel.sent).store(turn_, std::memory_order_release);
+      count_to(channel.sent, turn_);
     }
     if (turn_ > 1)
       for (size_t i = 0; i < receives_.near.size(); ++i)
@@ -218,7 +157,7 @@ class SharedTransport final : public HaloTransport {
   char* received(size_t i, uint64_t turn) { return slot(from_[i].part, *from_[i].channel, turn); }
   void release(size_t i, uint64_t turn) {
     give_back(received(i, turn), receives_.near[i].bytes);
-    std::atomic_ref<uint64_t>(from_[i].channel->taken).store(turn, std::memory_order_release);
+    count_to(from_[i].channel->taken, turn);
   }
 
   std::shared_ptr<NodeMemory::Segment> segment_;
@@ -231,20 +170,6 @@ class SharedTransport final : public HaloTransport {
   uint64_t turn_ = 0;
 };
 
-void write_channels(char* part, const Messages& sends) {
-  reinterpret_cast<PartHead*>(part)->channels = int64_t(sends.size());
-  size_t offset = sizeof(PartHead) + sends.size() * sizeof(Channel);
-  for (size_t i = 0; i < sends.size(); ++i) {
-    channels_of(part)[i] = {0, 0, sends[i].peer, sends[i].tag, int64_t(sends[i].bytes), int64_t(offset)};
-    offset += 2 * rounded(sends[i].bytes);
-  }
-}
-
-size_t part_bytes(const Messages& sends) {
-  size_t bytes = sizeof(PartHead) + sends.size() * sizeof(Channel);
-  for (const Message& m : sends) bytes += 2 * rounded(m.bytes);
-  return bytes;
-}
 }  // namespace
 
 TransportPtr make_shared_transport(Communicator& communicator, const Messages& all_sends,
@@ -254,9 +179,9 @@ TransportPtr make_shared_transport(Communicator& communicator, const Messages& a
   std::unique_ptr<Exchange> remote;
   if (!sends.far.empty() || !receives.far.empty())
     remote = communicator.make_exchange(sends.far, receives.far);
-  auto segment = memory.lease(part_bytes(sends.near));
+  auto segment = memory.lease(head_bytes(sends.near) + slot_bytes(sends.near));
   if (!segment) return nullptr;
-  write_channels(memory.own(*segment), sends.near);
+  write_channels(memory.own(*segment), sends.near, head_bytes(sends.near));
   auto transport = std::make_unique<SharedTransport>(memory, std::move(segment), std::move(sends),
                                                      std::move(receives), std::move(remote));
   memory.barrier();

@@ -10,10 +10,10 @@
 namespace trellis {
 
 /// Each way is a file of this folder.
-enum class TransportWay { requests, shared, copied, staged, device };
-inline constexpr TransportWay transport_ways[] = {TransportWay::requests, TransportWay::shared,
-                                                  TransportWay::copied, TransportWay::staged,
-                                                  TransportWay::device};
+enum class TransportWay { requests, shared, copied, staged, device, peer, peer_copied };
+inline constexpr TransportWay transport_ways[] = {
+    TransportWay::requests, TransportWay::shared, TransportWay::copied,     TransportWay::staged,
+    TransportWay::device,   TransportWay::peer,   TransportWay::peer_copied};
 const char* name_of(TransportWay way);
 
 /// A transport has the messages of one halo, which travel many times. Construction registers memory, start()
@@ -77,6 +77,13 @@ TransportPtr make_copied_transport(Communicator& communicator, const Messages& s
 /// memory, between which another transport moves them, which `make` makes.
 TransportPtr make_staged_transport(const Messages& sends, const Messages& receives,
                                    const std::function<TransportPtr(const Messages&, const Messages&)>& make);
+
+/// Makes the transport of peer.cpp: kernels run on a GPU, and write messages between ranks of a node into
+/// memory of the receiver's GPU (`peer`), or copies bring them there (`peer_copied`); messages between nodes
+/// are staged. Returns null on all ranks of a node whose GPUs do not reach each other's memory, and
+/// NodeMemory::failure() says why. @pre the communicator has a node()
+TransportPtr make_peer_transport(Communicator& communicator, const Messages& sends, const Messages& receives,
+                                 TransportWay way);
 
 /// Makes the transport of device.cpp: kernels run on a GPU, and the MPI library takes messages from its
 /// memory.

@@ -69,6 +69,13 @@ void for_each_site_in_parts(const SiteRange& range, int slots, const Kernel& ker
   });
 }
 
+template <class Kernel>
+void for_each_site_in_ordered_sums(const SiteRange& range, int slots, const Kernel& kernel) {
+  cpu::for_each_site(range, [&](int block) {
+    for (int slot = 0; slot < slots; ++slot) compute_in_ordered_sums(kernel, block, slot);
+  });
+}
+
 template <class Storage, class Kernel, class Lines>
 void for_each_site_read_ahead(const SiteRange& range, int slots, const Kernel& kernel, const Lines& lines,
                               const WorkingSet& all, Columns = {}) {

@@ -3,6 +3,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/gpu.hpp"
 #include "trellis/device/memory.hpp"
+#include "trellis/device/peer_memory.hpp"
 
 namespace trellis::cuda {
 
@@ -33,6 +34,10 @@ double stop_launch_timer() {
   require_gpu();
   return 0;
 }
+
+void* allocate_for_peers(size_t bytes, PeerHandle&) { return allocate(bytes); }
+void* map_of_peer(const PeerHandle&, size_t bytes) { return allocate(bytes); }
+void unmap_of_peer(void*, size_t) {}
 
 PinnedMemory::PinnedMemory(size_t bytes) : bytes_{bytes} { require_gpu(); }
 PinnedMemory::~PinnedMemory() = default;

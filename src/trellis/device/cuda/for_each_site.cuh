@@ -97,6 +97,37 @@ void for_each_site_in_parts(const SiteRange& range, int slots, const F& f) {
   require_launched(typeid(F));
 }
 
+/// A block takes one site and one slot: its threads compute the terms, and the first ones add them up in
+/// order.
+template <class F>
+__global__ void __launch_bounds__(threads_per_block)
+    ordered_sums_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int slots) {
+  __shared__ typename F::Term all[threads_per_block];
+  const int i = int(blockIdx.x) / slots, slot = int(blockIdx.x) - i * slots, own = int(threadIdx.x);
+  const int site = list ? list[begin + i] : begin + i, terms = f.terms();
+  typename F::Sum sum = {};
+  for (int first = 0; first < terms; first += threads_per_block) {
+    const int left = terms - first, here = left < threads_per_block ? left : threads_per_block;
+    if (own < here) f.term(site, slot, first + own, all[own]);
+    __syncthreads();
+    if (own < F::sums)
+      for (int t = 0; t < here; ++t) f.add(sum, all[t], own);
+    __syncthreads();  // the next terms lie there
+  }
+  if (own < F::sums) f.finish(site, slot, own, sum);
+}
+
+/// Calls f.term(site, slot, t, term) for all t < f.terms(), each in a thread of its own, and for each of
+/// F::sums sums f.add(sum, term, which) for all terms in order, then f.finish(site, slot, which, sum).
+template <class F>
+void for_each_site_in_ordered_sums(const SiteRange& range, int slots, const F& f) {
+  static_assert(F::sums <= threads_per_block);
+  if (range.size() == 0 || slots == 0) return;
+  ordered_sums_kernel<<<unsigned(range.size()) * unsigned(slots), threads_per_block, 0, launch_stream()>>>(
+      f, range.list, range.begin, slots);
+  require_launched(typeid(F));
+}
+
 /// Adds the sum of the terms of a block's threads to a row; all threads call it.
 __device__ inline void add_of_block(PartialSum own, SumInMaking& row) {
   constexpr unsigned all_lanes = 0xffffffffu;

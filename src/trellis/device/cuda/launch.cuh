@@ -27,6 +27,11 @@ void for_each_site_in_parts(const SiteRange& range, int slots, const Kernel& ker
   cuda::for_each_site_in_parts<parts>(range, slots, kernel);
 }
 
+template <class Kernel>
+void for_each_site_in_ordered_sums(const SiteRange& range, int slots, const Kernel& kernel) {
+  cuda::for_each_site_in_ordered_sums(range, slots, kernel);
+}
+
 namespace detail {
 /// Launches threads of S right-hand sides, as many as fit in, and of one for what is left.
 template <int S, class Kernel>

@@ -83,6 +83,13 @@ void for_each_site_in_parts(const SiteRange& range, int slots, const F& f) {
   });
 }
 
+template <class F>
+void for_each_site_in_ordered_sums(const SiteRange& range, int slots, const F& f) {
+  simulate_launch(range, f, [slots](const F& g, int site) {
+    for (int slot = 0; slot < slots; ++slot) compute_in_ordered_sums(g, site, slot);
+  });
+}
+
 /// Adds the sum of what a block's threads add, as a launch of sums hands out the sites: thread after thread.
 template <int N, class F>
 void add_block_of_terms(const SiteRange& range, const F& f, int column, int block, int blocks,

@@ -103,8 +103,9 @@ class Restrict {
   int vectors_, rhs_;
 };
 
-/// It serves GPUs: a thread takes one column of P, one chirality and a few right-hand sides, whose sums stay
-/// in registers; it has the bits of Restrict.
+/// It serves GPUs: a block takes one aggregate, one column of P and a few right-hand sides. Its threads have
+/// the sites, which lie side by side, and then one sum each, in the order of the sites; it has the bits of
+/// Restrict.
 template <class Layout, class Storage, class ColumnStorage, int columns_of_fine>
 class RestrictOfColumn {
  public:
@@ -112,6 +113,14 @@ class RestrictOfColumn {
   using Columns = SiteArray<Layout, ColumnStorage, 24>;
   using Real = typename Array::Real;
   using Scalar = typename Array::Scalar;
+  using Sum = Scalar;
+  /// It is what one site has. With the scale its words are odd in number, so that threads side by side write
+  /// to different banks.
+  struct Term {
+    Scalar of[columns_of_fine][chiralities][2];
+    Scalar scale;
+  };
+  static constexpr int sums = columns_of_fine * chiralities * 2;
 
   explicit RestrictOfColumn(const RestrictCall& call)
       : sites_{call.aggregates.sites},
@@ -127,49 +136,52 @@ class RestrictOfColumn {
   }
 
   static int groups(int rhs) { return (rhs + columns_of_fine - 1) / columns_of_fine; }
-  static int slots(int vectors, int rhs) { return chiralities * vectors * groups(rhs); }
+  /// The slot is column of P * groups + group of right-hand sides.
+  static int slots(int vectors, int rhs) { return vectors * groups(rhs); }
+  TRELLIS_SITE_FN int terms() const { return count_; }
 
-  /// The slot is (column * chiralities + chirality) * groups + group of right-hand sides.
-  TRELLIS_SITE_FN void operator()(int aggregate, int slot) const {
-    const int first = slot % groups_ * columns_of_fine, chirality = slot / groups_ % chiralities,
-              j = slot / groups_ / chiralities;
-    Complex<Real> sum[columns_of_fine];
-    unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA { sum[c] = {Real(0), Real(0)}; });
-    for (int site = 0; site < count_; ++site) {
-      const int32_t entry = sites_[size_t(aggregate) * size_t(count_) + size_t(site)];
-      add_site(entry >> 1, entry & 1, chirality, j, first, sum);
-    }
-    unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA {
-      if (first + c >= rhs_) return;
-      const size_t of_rhs = size_t(aggregate) * size_t(rhs_) + size_t(first + c);
-      Scalar* p = out_ + 2 * (of_rhs * size_t(chiralities * vectors_) + size_t(chirality * vectors_ + j));
-      p[0] = sum[c].re;
-      p[1] = sum[c].im;
+  TRELLIS_SITE_FN void term(int aggregate, int slot, int site, Term& term) const {
+    const int first = slot % groups_ * columns_of_fine, j = slot / groups_;
+    const int32_t entry = sites_[size_t(aggregate) * size_t(count_) + size_t(site)];
+    const int block = entry >> 1;
+    const Array& in = in_[entry & 1];
+    const Columns& columns = columns_[entry & 1];
+    term.scale = convert_real<Scalar>(columns.load_unit(block, j));
+    Real unit[columns_of_fine];
+    unroll<columns_of_fine>([&](auto c)
+                                TRELLIS_INLINE_LAMBDA { unit[c] = in.load_unit(block, rhs_of(first + c)); });
+    unroll<chiralities>([&](auto chirality) TRELLIS_INLINE_LAMBDA {
+      constexpr int numbers = half_components * chirality;
+      Complex<Real> p[half_components];
+      unroll<half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        p[k] = columns.template number<Access::constant>(block, j, numbers + k, Real(1));
+      });
+      unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA {
+        Complex<Real> of_site{Real(0), Real(0)};
+        unroll<half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
+          conj_mul_add(of_site, p[k],
+                       in.template number<Access::constant>(block, rhs_of(first + c), numbers + k, unit[c]));
+        });
+        term.of[c][chirality][0] = of_site.re;
+        term.of[c][chirality][1] = of_site.im;
+      });
     });
+  }
+  TRELLIS_SITE_FN void add(Sum& sum, const Term& term, int which) const {
+    sum = fma(term.scale, (&term.of[0][0][0])[which], sum);
+  }
+  TRELLIS_SITE_FN void finish(int aggregate, int slot, int which, const Sum& sum) const {
+    const int r = slot % groups_ * columns_of_fine + which / (2 * chiralities), j = slot / groups_;
+    if (r >= rhs_) return;
+    const int chirality = which / 2 % chiralities;
+    const size_t of_rhs = size_t(aggregate) * size_t(rhs_) + size_t(r);
+    out_[2 * (of_rhs * size_t(chiralities * vectors_) + size_t(chirality * vectors_ + j)) +
+         size_t(which % 2)] = sum;
   }
 
  private:
-  TRELLIS_SITE_FN void add_site(int block, int parity, int chirality, int j, int first,
-                                Complex<Real> (&sum)[columns_of_fine]) const {
-    const Array& in = in_[parity];
-    const Columns& columns = columns_[parity];
-    const int numbers = half_components * chirality;
-    Complex<Real> p[half_components];
-    unroll<half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-      p[k] = columns.template number<Access::constant>(block, j, numbers + k, Real(1));
-    });
-    const Real scale = convert_real<Scalar>(columns.load_unit(block, j));
-    unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA {
-      const int r = first + c < rhs_ ? first + c : rhs_ - 1;
-      const Real unit = in.load_unit(block, r);
-      Complex<Real> of_site{Real(0), Real(0)};
-      unroll<half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        conj_mul_add(of_site, p[k], in.template number<Access::constant>(block, r, numbers + k, unit));
-      });
-      sum[c].re = fma(scale, of_site.re, sum[c].re);
-      sum[c].im = fma(scale, of_site.im, sum[c].im);
-    });
-  }
+  /// Right-hand sides beyond the last are the last one.
+  TRELLIS_SITE_FN int rhs_of(int r) const { return r < rhs_ ? r : rhs_ - 1; }
 
   const int32_t* sites_;
   int count_;

@@ -28,7 +28,7 @@ void launch_restrict(const RestrictCall& call, const SiteRange& groups) {
     if constexpr (std::is_base_of_v<GpuLayout, Layout>) {
       const auto run = [&]<int columns>() {
         using Kernel = RestrictOfColumn<Layout, Storage, ColumnStorage, columns>;
-        launch::for_each_site(groups, Kernel::slots(call.vectors, call.rhs), Kernel(call));
+        launch::for_each_site_in_ordered_sums(groups, Kernel::slots(call.vectors, call.rhs), Kernel(call));
       };
       call.rhs == 1 ? run.template operator()<1>() : run.template operator()<4>();
     } else {

@@ -1,0 +1,147 @@
+/// Halos of fields on GPUs go straight into memory of the receiver's GPU, which the ranks of a node have
+/// mapped; between nodes they go through page-locked memory of the host.
+#include <deque>
+
+#include "trellis/comm/traffic.hpp"
+#include "trellis/comm/transport/channels.hpp"
+#include "trellis/comm/transport/gpu_messages.hpp"
+#include "trellis/device/gpu.hpp"
+
+namespace trellis {
+
+namespace {
+using namespace channels;
+
+/// The channels lie in the host's memory of the receiver, the slots in that of its GPU. Kernels write into
+/// the slots, or copies do where a message has data of its own.
+class PeerTransport final : public HaloTransport {
+ public:
+  PeerTransport(TransportWay way, std::shared_ptr<NodeMemory::Segment> counters,
+                std::shared_ptr<NodeMemory::Segment> slots, const NodeMemory& memory, DividedMessages sends,
+                DividedMessages receives)
+      : HaloTransport{receives.places.size()},
+        way_{way},
+        counters_{std::move(counters)},
+        slots_{std::move(slots)},
+        own_channels_{channels_of(memory.own(*counters_))},
+        own_slots_{memory.own(*slots_)},
+        sends_{std::move(sends)},
+        receives_{std::move(receives)} {
+    if (way == TransportWay::peer_copied) sends_.near = memory_.complete(std::move(sends_.near));
+    sends_.far = memory_.complete(std::move(sends_.far));
+    receives_.far = memory_.complete(std::move(receives_.far));
+    expect_messages(sends_.near);
+  }
+  /// Finds the channel of each send. Collective where a rank has messages with another node: these get their
+  /// requests. @pre every receiver has written its channels
+  void connect(Communicator& communicator, const NodeMemory& memory) {
+    for (const Message& m : sends_.near) {
+      const size_t rank = size_t(memory.node_rank(m.peer));
+      to_.push_back({slots_->parts[rank], find_channel(counters_->parts[rank], communicator.rank(), m)});
+    }
+    if (sends_.far.empty() && receives_.far.empty()) return;
+    host_sends_ = on_host(sends_.far);
+    host_receives_ = on_host(receives_.far);
+    far_ = communicator.make_exchange(host_sends_, host_receives_);
+  }
+
+  TransportWay way() const override { return way_; }
+  void* outgoing(int number) override {
+    const DividedMessages::Place place = sends_.places[size_t(number)];
+    const size_t i = size_t(place.number);
+    if (!place.is_near) return sends_.far[i].data;
+    return sends_.near[i].data != nullptr ? sends_.near[i].data : free_slot(i, turn_ + 1);
+  }
+  void* incoming(int number) override {
+    const DividedMessages::Place place = receives_.places[size_t(number)];
+    const size_t i = size_t(place.number);
+    if (!place.is_near) return receives_.far[i].data;
+    return receives_.near[i].data != nullptr ? receives_.near[i].data : received(i);
+  }
+  /// Packs in the stream beside the main one, behind what that one holds.
+  void start(const std::function<void()>& pack) override {
+    is_under_way_ = true;
+    stream_.follow_main();
+    const cuda::Stream::Scope scope(stream_);
+    pack();
+    ++turn_;
+    count_messages(sends_.near);
+    for (size_t i = 0; i < sends_.near.size(); ++i)
+      if (const Message& m = sends_.near[i]; m.data != nullptr)
+        cuda::copy_on_device(free_slot(i, turn_), m.data, m.bytes);
+    for (size_t i = 0; i < sends_.far.size(); ++i)
+      stream_.copy_to_host(host_sends_[i].data, sends_.far[i].data, sends_.far[i].bytes);
+  }
+  bool has_arrived(int) override { return !is_under_way_; }
+  /// Waits until the own messages have been written, and says so; then for those of the others. Callers come
+  /// here after launching the inner sites, which the GPU computes meanwhile.
+  void wait(const std::function<void()>& unpack) override {
+    stream_.wait();
+    // What was read from the slots of the last exchange was launched before this one was packed.
+    for (size_t i = 0; i < receives_.near.size(); ++i) count_to(own_channels_[i].taken, turn_ - 1);
+    for (const Target& to : to_) count_to(to.channel->sent, turn_);
+    if (far_) far_->start();
+    for (size_t i = 0; i < receives_.near.size(); ++i)
+      wait_for(own_channels_[i].sent, turn_, Waiting::communicates);
+    if (far_) far_->wait();
+    is_under_way_ = false;
+    const cuda::Stream::Scope scope(stream_);
+    for (size_t i = 0; i < receives_.near.size(); ++i)
+      if (const Message& m = receives_.near[i]; m.data != nullptr)
+        cuda::copy_on_device(m.data, received(i), m.bytes);
+    for (size_t i = 0; i < receives_.far.size(); ++i)
+      stream_.copy_from_host(receives_.far[i].data, host_receives_[i].data, receives_.far[i].bytes);
+    unpack();
+    stream_.precede_main();
+  }
+
+ private:
+  struct Target {
+    char* slots;
+    Channel* channel;
+  };
+  Messages on_host(Messages messages) {
+    for (Message& m : messages) m.data = pinned_.emplace_back(m.bytes).data();
+    return messages;
+  }
+  /// Returns the slot of a turn in the receiver's memory, once that needs it no longer.
+  char* free_slot(size_t i, uint64_t turn) {
+    const Target& to = to_[i];
+    if (turn > 2) wait_for(to.channel->taken, turn - 2, Waiting::communicates);
+    return slot(to.slots, *to.channel, turn);
+  }
+  char* received(size_t i) { return slot(own_slots_, own_channels_[i], turn_); }
+
+  TransportWay way_;
+  std::shared_ptr<NodeMemory::Segment> counters_, slots_;
+  Channel* own_channels_;
+  char* own_slots_;
+  GpuMessageMemory memory_;
+  DividedMessages sends_, receives_;
+  std::vector<Target> to_;
+  std::deque<cuda::PinnedMemory> pinned_;  // it cannot be moved
+  Messages host_sends_, host_receives_;
+  std::unique_ptr<Exchange> far_;
+  cuda::Stream stream_;
+  uint64_t turn_ = 0;
+  bool is_under_way_ = false;
+};
+}  // namespace
+
+TransportPtr make_peer_transport(Communicator& communicator, const Messages& all_sends,
+                                 const Messages& all_receives, TransportWay way) {
+  NodeMemory& memory = communicator.node_memory();
+  DividedMessages sends(memory, all_sends), receives(memory, all_receives);
+  auto slots = memory.lease(slot_bytes(receives.near), Backend::cuda);
+  if (!slots) return nullptr;
+  auto counters = memory.lease(head_bytes(receives.near));
+  if (!counters) return nullptr;
+  write_channels(memory.own(*counters), receives.near, 0);
+  auto transport = std::make_unique<PeerTransport>(way, std::move(counters), std::move(slots), memory,
+                                                   std::move(sends), std::move(receives));
+  memory.barrier();
+  transport->connect(communicator, memory);
+  return transport;
+}
+
+}  // namespace trellis
