@@ -12,6 +12,7 @@
 #include "trellis/comm/communicator.hpp"
 #include "trellis/comm/transport/choice.hpp"
 #include "trellis/device/gpu.hpp"
+#include "trellis/device/memory.hpp"
 #include "trellis/operator/hopping_term.hpp"
 
 namespace trellis::gpu_check {
@@ -49,7 +50,7 @@ void messages(Section& section, const std::string& way, size_t bytes) {
                      {{last, 1, nullptr, bytes}, {next, 2, nullptr, bytes}}, {Backend::cuda});
   const double seconds = seconds_of([&] {
     transport->start([&] {
-      for (int i = 0; i < 2; ++i) (void)transport->outgoing(i);
+      for (int i = 0; i < 2; ++i) cuda::set_zero(transport->outgoing(i), bytes);  // kernels write as much
     });
     transport->wait([] {});
   });

@@ -6,8 +6,8 @@
 /// - for_each_site(range, kernel) calls kernel(site)
 /// - for_each_site(range, slots, kernel) calls kernel(site, slot) for every slot
 /// - for_each_site_in_parts<parts>(range, slots, kernel) calls kernel.part(site, slot, p, result) for all
-///   parts, which GPUs give to threads of one block, then kernel.finish(site, slot, of) with of(p) the
-///   results
+///   parts, which GPUs give to threads of one block, with Kernel::slots_of_block slots, then
+///   kernel.finish(site, slot, of) with of(p) the results
 /// - for_each_site_in_ordered_sums(range, slots, kernel) calls kernel.term(site, slot, t, term) for all
 ///   t < kernel.terms(), which GPUs give to threads of one block, and for each of Kernel::sums sums
 ///   kernel.add(sum, term, which) in the order of terms, then kernel.finish(site, slot, which, sum)

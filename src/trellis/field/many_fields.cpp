@@ -39,19 +39,23 @@ RawField column(const SpinorField& field, int parity, int rhs) {
   return raw;
 }
 
-/// Calls f(call with fields and columns, its blocks, first right-hand side of it) for each parity, and for
-/// each right-hand side where the fields have their own.
+/// Calls f(call with fields and columns, its blocks, first right-hand side of it) for each parity, and on a
+/// CPU for each right-hand side where the fields have their own.
 template <class F>
 void for_each_call(const FieldList& fields, const SpinorField& w, const F& f) {
-  const bool shares = is_shared(*fields.front(), w);
+  const bool shares = is_shared(*fields.front(), w),
+             is_one = shares || !launches_can_be_cut(w.spec().backend);
+  const int step = is_one ? w.rhs() : 1;
   for (int parity = first_parity(w.subset()); parity <= last_parity(w.subset()); ++parity)
-    for (int first = 0; first < w.rhs(); first += shares ? w.rhs() : 1) {
+    for (int first = 0; first < w.rhs(); first += step) {
       std::vector<RawField> x, columns;
-      for (const SpinorField* field : fields) x.push_back(column(*field, parity, shares ? 0 : first));
-      for (int r = first; r < (shares ? w.rhs() : first + 1); ++r) columns.push_back(column(w, parity, r));
+      for (int r = first; r < (shares ? first + 1 : first + step); ++r)
+        for (const SpinorField* field : fields) x.push_back(column(*field, parity, shares ? 0 : r));
+      for (int r = first; r < first + step; ++r) columns.push_back(column(w, parity, r));
       ManyFieldsCall call;
       call.fields = x.data();
-      call.count = int(x.size());
+      call.count = int(fields.size());
+      call.has_own_fields = !shares;
       call.columns = columns.data();
       call.width = int(columns.size());
       call.slices = w.slices();
@@ -129,7 +133,8 @@ Coefficients subtract_each_norm2(SpinorField& w, const FieldCoefficients& c, con
 
 int launches_of(const SpinorField& field, const SpinorField& w, size_t count) {
   const size_t batches = (count + most_fields - 1) / most_fields;
-  return int(batches) * (is_shared(field, w) ? 1 : w.rhs());
+  const bool is_one = is_shared(field, w) || !launches_can_be_cut(w.spec().backend);
+  return int(batches) * (is_one ? 1 : w.rhs());
 }
 
 FieldList first_of(const std::vector<SpinorField>& fields, size_t count) {

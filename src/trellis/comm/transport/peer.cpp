@@ -60,6 +60,7 @@ class PeerTransport final : public HaloTransport {
   }
   /// Packs in the stream beside the main one, behind what that one holds.
   void start(const std::function<void()>& pack) override {
+    if (is_under_way_) abandon();
     is_under_way_ = true;
     stream_.follow_main();
     const cuda::Stream::Scope scope(stream_);
@@ -103,6 +104,12 @@ class PeerTransport final : public HaloTransport {
   Messages on_host(Messages messages) {
     for (Message& m : messages) m.data = pinned_.emplace_back(m.bytes).data();
     return messages;
+  }
+  /// Ends an exchange that nobody waited for, as an error came between: others may wait for its messages.
+  void abandon() {
+    stream_.wait();
+    for (size_t i = 0; i < receives_.near.size(); ++i) count_to(own_channels_[i].taken, turn_);
+    for (const Target& to : to_) count_to(to.channel->sent, turn_);
   }
   /// Returns the slot of a turn in the receiver's memory, once that needs it no longer.
   char* free_slot(size_t i, uint64_t turn) {

@@ -68,32 +68,37 @@ void for_each_site_of_columns(const SiteRange& range, int first_slot, int groups
   require_launched(typeid(F));
 }
 
-/// The threads of a block take the same slot of a few sites in so many parts. Blocks of the same sites follow
-/// each other, for the caches to keep what the slots have in common.
-template <int parts, class F>
-__global__ void __launch_bounds__(threads_per_block)
+/// So many sites are taken by the threads of a block: their numbers lie side by side, 16 bytes of each.
+inline constexpr int sites_of_parts = 8;
+
+/// The threads of a block take a few sites, in so many parts, and a few slots. Blocks of the same sites
+/// follow each other, for the caches to keep what the slots have in common.
+template <int parts, int together, class F>
+__global__ void __launch_bounds__(sites_of_parts* parts* together)
     parts_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count, int slots) {
-  constexpr int sites = threads_per_block / parts;
-  __shared__ typename F::Part all[parts][sites];
-  const int chunk = int(blockIdx.x) / slots, slot = int(blockIdx.x) - chunk * slots;
-  const int part = int(threadIdx.x) / sites, own = int(threadIdx.x) - part * sites, i = chunk * sites + own;
-  const int site = i >= count ? -1 : list ? list[begin + i] : begin + i;
-  if (site >= 0) f.part(site, slot, part, all[part][own]);
+  __shared__ typename F::Part all[together][parts][sites_of_parts];
+  const int groups = (slots + together - 1) / together, chunk = int(blockIdx.x) / groups;
+  const int own = int(threadIdx.x) % sites_of_parts, part = int(threadIdx.x) / sites_of_parts % parts,
+            in_block = int(threadIdx.x) / (sites_of_parts * parts);
+  const int i = chunk * sites_of_parts + own, slot = (int(blockIdx.x) - chunk * groups) * together + in_block;
+  const int site = i >= count || slot >= slots ? -1 : list ? list[begin + i] : begin + i;
+  if (site >= 0) f.part(site, slot, part, all[in_block][part][own]);
   __syncthreads();
   if (site >= 0 && part == 0)
-    f.finish(site, slot, [&](int p) -> const typename F::Part& { return all[p][own]; });
+    f.finish(site, slot, [&](int p) -> const typename F::Part& { return all[in_block][p][own]; });
 }
 
 /// Calls f.part(site, slot, p, result) for all parts p, each in a thread of its own, and f.finish(site, slot,
-/// of), where of(p) is the result of part p.
+/// of), where of(p) is the result of part p. A block takes F::slots_of_block slots.
 template <int parts, class F>
 void for_each_site_in_parts(const SiteRange& range, int slots, const F& f) {
-  static_assert(threads_per_block % parts == 0);
+  constexpr int together = F::slots_of_block, threads = sites_of_parts * parts * together;
+  static_assert(threads <= 1024 && threads % 32 == 0);
   if (range.size() == 0 || slots == 0) return;
-  constexpr int sites = threads_per_block / parts;
-  const unsigned chunks = unsigned((range.size() + sites - 1) / sites);
-  parts_kernel<parts><<<chunks* unsigned(slots), threads_per_block, 0, launch_stream()>>>(
-      f, range.list, range.begin, range.size(), slots);
+  const unsigned chunks = unsigned((range.size() + sites_of_parts - 1) / sites_of_parts),
+                 groups = unsigned((slots + together - 1) / together);
+  parts_kernel<parts, together>
+      <<<chunks * groups, threads, 0, launch_stream()>>>(f, range.list, range.begin, range.size(), slots);
   require_launched(typeid(F));
 }
 

@@ -20,8 +20,10 @@ void check_shared(cudaError_t code, const char* call) {
 
 void* allocate_for_peers(size_t bytes, PeerHandle& handle) {
   require_gpu();
+  // Memory of a pool has no such handle, and smaller pieces would share their whole block.
+  constexpr size_t least = size_t(1) << 21;
   void* data = nullptr;
-  check_shared(cudaMalloc(&data, bytes), "cudaMalloc");  // memory of a pool has no such handle
+  check_shared(cudaMalloc(&data, (bytes + least - 1) / least * least), "cudaMalloc");
   cudaIpcMemHandle_t found;
   const cudaError_t code = cudaIpcGetMemHandle(&found, data);
   if (code != cudaSuccess) (void)cudaFree(data);

@@ -19,30 +19,18 @@ struct AnyReals {
   template <bool is_complex>
   TRELLIS_SITE_FN static void combine(const Elements& out, const Elements& x, const Elements& y, bool has_y,
                                       const double* a, const double* b, int block, int slot) {
-    const Real x_unit = x.unit(block, slot), y_unit = has_y ? y.unit(block, slot) : Real(1);
-    const Real a_re = Scalar(a[0]), a_im = Scalar(a[1]);
-    const Real b_re = has_y ? Scalar(b[0]) : Scalar(0), b_im = has_y ? Scalar(b[1]) : Scalar(0);
-    const auto value = [&](int i, Real(&r)[2]) TRELLIS_INLINE_LAMBDA {
-      Real u[2], v[2];
-      x.load_pair(block, slot, i, x_unit, u);
-      if constexpr (is_complex) {
-        r[0] = fnma(a_im, u[1], a_re * u[0]);
-        r[1] = fma(a_im, u[0], a_re * u[1]);
-      } else {
-        r[0] = a_re * u[0];
-        r[1] = a_re * u[1];
-      }
-      if (!has_y) return;
-      y.load_pair(block, slot, i, y_unit, v);
-      if constexpr (is_complex) {
-        r[0] = fnma(b_im, v[1], fma(b_re, v[0], r[0]));
-        r[1] = fma(b_im, v[0], fma(b_re, v[1], r[1]));
-      } else {
-        r[0] = fma(b_re, v[0], r[0]);
-        r[1] = fma(b_re, v[1], r[1]);
-      }
-    };
+    const Combination<is_complex> value(x, y, has_y, a, b, block, slot);
     store_all(out, block, slot, value);
+  }
+  /// Does the same for the pair of components i and i + 1 alone. @pre the storage is not fixed point
+  template <bool is_complex>
+  TRELLIS_SITE_FN static void combine_pair(const Elements& out, const Elements& x, const Elements& y,
+                                           bool has_y, const double* a, const double* b, int block, int slot,
+                                           int i) {
+    const Combination<is_complex> value(x, y, has_y, a, b, block, slot);
+    Real r[2];
+    value(i, r);
+    out.store(block, slot, i, r, Real(Scalar(1)));
   }
 
   /// Returns |x|^2 at a site, of what is stored: in double, in the order of the components.
@@ -68,8 +56,8 @@ struct AnyReals {
     const bool is_complex = x.reals() % 2 == 0;
     for (int i = 0; i < x.reals(); i += 2) {
       Real r[2], s[2];
-      x.stored_pair(block, slot, i, r);
-      y.stored_pair(block, slot, i, s);
+      x.template stored_pair<Access::constant>(block, slot, i, r);
+      y.template stored_pair<Access::constant>(block, slot, i, s);
       const Term u[2] = {convert_real<double>(r[0]), convert_real<double>(r[1])};
       const Term v[2] = {convert_real<double>(s[0]), convert_real<double>(s[1])};
       re = fma(u[0], v[0], re);
@@ -102,6 +90,51 @@ struct AnyReals {
   }
 
  private:
+  /// It gives the components i and i + 1 of a x + b y.
+  template <bool is_complex>
+  class Combination {
+   public:
+    TRELLIS_SITE_FN Combination(const Elements& x, const Elements& y, bool has_y, const double* a,
+                                const double* b, int block, int slot)
+        : x_{x},
+          y_{y},
+          has_y_{has_y},
+          block_{block},
+          slot_{slot},
+          x_unit_{x.unit(block, slot)},
+          y_unit_{has_y ? y.unit(block, slot) : Real(1)},
+          a_re_{Scalar(a[0])},
+          a_im_{Scalar(a[1])},
+          b_re_{has_y ? Scalar(b[0]) : Scalar(0)},
+          b_im_{has_y ? Scalar(b[1]) : Scalar(0)} {}
+    TRELLIS_SITE_FN void operator()(int i, Real (&r)[2]) const {
+      Real u[2], v[2];
+      x_.load_pair(block_, slot_, i, x_unit_, u);
+      if constexpr (is_complex) {
+        r[0] = fnma(a_im_, u[1], a_re_ * u[0]);
+        r[1] = fma(a_im_, u[0], a_re_ * u[1]);
+      } else {
+        r[0] = a_re_ * u[0];
+        r[1] = a_re_ * u[1];
+      }
+      if (!has_y_) return;
+      y_.load_pair(block_, slot_, i, y_unit_, v);
+      if constexpr (is_complex) {
+        r[0] = fnma(b_im_, v[1], fma(b_re_, v[0], r[0]));
+        r[1] = fma(b_im_, v[0], fma(b_re_, v[1], r[1]));
+      } else {
+        r[0] = fma(b_re_, v[0], r[0]);
+        r[1] = fma(b_re_, v[1], r[1]);
+      }
+    }
+
+   private:
+    const Elements &x_, &y_;
+    bool has_y_;
+    int block_, slot_;
+    Real x_unit_, y_unit_, a_re_, a_im_, b_re_, b_im_;
+  };
+
   template <class Value>
   TRELLIS_SITE_FN static void store_all(const Elements& out, int block, int slot, const Value& value) {
     Real largest(Scalar(0)), r[2];

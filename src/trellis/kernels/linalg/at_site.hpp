@@ -31,6 +31,7 @@ class CombineAtSite {
  public:
   using Kernel = LinearAlgebra<Layout, Storage, N>;
   using AllSlots = CombineAllSlots<Layout, Storage, N, is_complex>;
+  static constexpr bool has_pairs = false;
   CombineAtSite(const CombineCall& call, int slot)
       : out_{call.out}, x_{call.x}, y_{call.y}, has_y_{call.has_y}, slot_{slot} {
     for (int i = 0; i < 2; ++i) {
@@ -151,6 +152,7 @@ class CombineAnyAtSite {
  public:
   using Kernel = AnyReals<Layout, Storage>;
   using AllSlots = CombineAnyAllSlots<Layout, Storage, is_complex>;
+  static constexpr bool has_pairs = !Kernel::Elements::is_half;
   CombineAnyAtSite(const CombineCall& call, int slot)
       : out_{call.out, call.reals},
         x_{call.x, call.reals},
@@ -164,6 +166,9 @@ class CombineAnyAtSite {
   }
   TRELLIS_SITE_FN void operator()(int block) const {
     Kernel::template combine<is_complex>(out_, x_, y_, has_y_, a_, b_, block, slot_);
+  }
+  TRELLIS_SITE_FN void pair(int block, int i) const {
+    Kernel::template combine_pair<is_complex>(out_, x_, y_, has_y_, a_, b_, block, slot_, i);
   }
   TRELLIS_SITE_FN typename Kernel::Term with_norm(int block) const {
     (*this)(block);

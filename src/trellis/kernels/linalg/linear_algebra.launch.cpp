@@ -21,7 +21,12 @@ void combine(const CombineCall& call, const SiteRange& sites) {
           });
     else
       for_each_launch_of_columns<AtSite>(call.slots, make, [&](const auto& kernel, int, int count) {
-        launch::for_each_site(sites, count, kernel);
+        if constexpr (AtSite::has_pairs) {
+          const int pairs = (call.reals + 1) / 2;
+          launch::for_each_site(sites, count * pairs, PairsOfColumns{kernel, pairs});
+        } else {
+          launch::for_each_site(sites, count, kernel);
+        }
       });
   } else if (call.norms != nullptr) {
     for (int slot = 0; slot < call.slots; ++slot)

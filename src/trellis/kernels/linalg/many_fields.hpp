@@ -16,14 +16,17 @@ namespace trellis {
 
 struct ManyFieldsCall {
   static constexpr int largest_count = 16;
-  const RawField* fields = nullptr;   ///< they are x_j
-  int count = 0;                      ///< it is at most largest_count
+  const RawField* fields = nullptr;  ///< they are x_j, or [column][j]
+  int count = 0;                     ///< it is at most largest_count
+  bool has_own_fields = false;       ///< each column has fields of its own; only GPUs take more than one such
   const RawField* columns = nullptr;  ///< they are w_c
   int width = 0;
   int slices = 1, reals = 24;
   ExactSum* sums = nullptr;              ///< dots: they are [column][field][re, im]
   const double* coefficients = nullptr;  ///< subtract: they are [column][field][re, im]
   ExactSum* norms = nullptr;             ///< subtract: [column] += |w_c|^2 behind it; or null
+
+  const RawField& field(int column, int j) const { return fields[has_own_fields ? column * count + j : j]; }
 };
 
 template <class Layout, class Storage, int N>
@@ -81,16 +84,18 @@ struct ManyFields<Layout, Storage, 0> {
   static Array array(const RawField& field, int reals) { return Array(field, reals); }
   TRELLIS_SITE_FN static void subtract(const Array& w, const Array* x, int count, const double* a, int block,
                                        int slot, Left&) {
-    for (int i = 0; i < w.reals(); i += 2) {
-      Real r[2] = {w.stored(block, slot, i), w.stored(block, slot, i + 1)};
-      for (int j = 0; j < count; ++j) {
-        const Real u = x[j].stored(block, slot, i), v = x[j].stored(block, slot, i + 1);
-        const Real re = Scalar(a[2 * j]), im = Scalar(a[2 * j + 1]);
-        r[0] = fma(im, v, fnma(re, u, r[0]));
-        r[1] = fnma(im, u, fnma(re, v, r[1]));
-      }
-      w.store(block, slot, i, r, Real(Scalar(1)));
+    for (int i = 0; i < w.reals(); i += 2) subtract_pair(w, x, count, a, block, slot, i);
+  }
+  TRELLIS_SITE_FN static void subtract_pair(const Array& w, const Array* x, int count, const double* a,
+                                            int block, int slot, int i) {
+    Real r[2] = {w.stored(block, slot, i), w.stored(block, slot, i + 1)};
+    for (int j = 0; j < count; ++j) {
+      const Real u = x[j].stored(block, slot, i), v = x[j].stored(block, slot, i + 1);
+      const Real re = Scalar(a[2 * j]), im = Scalar(a[2 * j + 1]);
+      r[0] = fma(im, v, fnma(re, u, r[0]));
+      r[1] = fnma(im, u, fnma(re, v, r[1]));
     }
+    w.store(block, slot, i, r, Real(Scalar(1)));
   }
   TRELLIS_SITE_FN static Term norm_term(const Array& w, int block, int slot, const Left&) {
     return Plain::norm_term(w, block, slot);
@@ -107,7 +112,7 @@ class DotsAtSite {
   DotsAtSite(const ManyFieldsCall& call, int column, int first_field, int slot)
       : w_{Kernel::array(call.columns[column], call.reals)}, slot_{slot} {
     for (; count_ < J && first_field + count_ < call.count; ++count_)
-      x_[count_] = Kernel::array(call.fields[first_field + count_], call.reals);
+      x_[count_] = Kernel::array(call.field(column, first_field + count_), call.reals);
   }
   TRELLIS_SITE_FN std::array<typename Kernel::Term, 2 * J> operator()(int site) const {
     std::array<typename Kernel::Term, 2 * J> terms{};
@@ -129,13 +134,17 @@ class SubtractAtSite {
   SubtractAtSite(const ManyFieldsCall& call, int column, int slot)
       : w_{Kernel::array(call.columns[column], call.reals)}, count_{call.count}, slot_{slot} {
     for (int j = 0; j < count_; ++j) {
-      x_[j] = Kernel::array(call.fields[j], call.reals);
+      x_[j] = Kernel::array(call.field(column, j), call.reals);
       for (int i = 0; i < 2; ++i) a_[2 * j + i] = call.coefficients[2 * (column * call.count + j) + i];
     }
   }
   TRELLIS_SITE_FN void operator()(int site) const {
     typename Kernel::Left left;
     Kernel::subtract(w_, x_, count_, a_, site, slot_, left);
+  }
+  /// Does the same for the pair of components i and i + 1 alone. @pre N is 0
+  TRELLIS_SITE_FN void pair(int site, int i) const {
+    Kernel::subtract_pair(w_, x_, count_, a_, site, slot_, i);
   }
   /// Does the same, and returns |w|^2 behind it.
   TRELLIS_SITE_FN typename Kernel::Term with_norm(int site) const {

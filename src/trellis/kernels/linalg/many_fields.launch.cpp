@@ -100,34 +100,40 @@ void subtract_on_cpu(const ManyFieldsCall& call, const SiteRange& sites) {
   }
 }
 
-constexpr int fields_at_a_time = 4;  // terms of these products are kept in registers
+/// A thread takes so many products, whose terms are kept in registers. Sites with many reals are few, and
+/// products of several fields would leave a GPU too few threads.
+template <int N>
+inline constexpr int fields_at_a_time = N == 0 ? 1 : 4;
+/// A launch takes all products of this many columns and fields, and the host waits for it once.
+constexpr int most_columns_at_a_time = 12;
 
-/// A launch takes so many products as fit: of columns, their slices and groups of fields.
 template <class Layout, class Storage, int N>
 void dots_on_gpu(const ManyFieldsCall& call, const SiteRange& sites) {
-  using Terms = DotsAtSite<Layout, Storage, N, fields_at_a_time>;
-  const int groups = (call.count + fields_at_a_time - 1) / fields_at_a_time;
+  constexpr int together = fields_at_a_time<N>;
+  constexpr int most = most_columns_at_a_time * (ManyFieldsCall::largest_count / together);
+  using Terms = DotsAtSite<Layout, Storage, N, together>;
+  const int groups = (call.count + together - 1) / together;
   struct Place {
     int column, field, slice;
   };
   const auto place_of = [&](int item) -> Place {
-    return {item / (groups * call.slices), item / call.slices % groups * fields_at_a_time,
-            item % call.slices};
+    return {item / (groups * call.slices), item / call.slices % groups * together, item % call.slices};
   };
-  for_each_launch_of_columns<Terms>(
+  std::vector<ExactSum> sums;
+  for_each_launch_of_columns<Terms, most>(
       call.width * groups * call.slices,
       [&](int item) {
         const Place at = place_of(item);
         return Terms(call, at.column, at.field, at.slice);
       },
       [&](const auto& kernel, int first, int count) {
-        ExactSum sums[2 * fields_at_a_time * OfColumns<Terms>::most];
-        launch::reduce_sites<2 * fields_at_a_time>(sites, count, kernel, sums);
+        sums.assign(size_t(2 * together * count), ExactSum());
+        launch::reduce_sites<2 * together>(sites, count, kernel, sums.data());
         for (int i = 0; i < count; ++i) {
           const Place at = place_of(first + i);
-          const int fields = std::min(fields_at_a_time, call.count - at.field);
+          const int fields = std::min(together, call.count - at.field);
           for (int k = 0; k < 2 * fields; ++k)
-            call.sums[2 * (at.column * call.count + at.field) + k].merge(sums[2 * fields_at_a_time * i + k]);
+            call.sums[2 * (at.column * call.count + at.field) + k].merge(sums[size_t(2 * together * i + k)]);
         }
       });
 }
@@ -139,7 +145,10 @@ void subtract_on_gpu(const ManyFieldsCall& call, const SiteRange& sites) {
   const auto make = [&](int item) { return Subtract(call, item / call.slices, item % call.slices); };
   if (call.norms == nullptr)
     return for_each_launch_of_columns<Subtract>(items, make, [&](const auto& kernel, int, int count) {
-      launch::for_each_site(sites, count, kernel);
+      if constexpr (N == 0)
+        launch::for_each_site(sites, count * (call.reals / 2), PairsOfColumns{kernel, call.reals / 2});
+      else
+        launch::for_each_site(sites, count, kernel);
     });
   for_each_launch_of_columns<WithNorm<Subtract>>(
       items, [&](int item) { return WithNorm<Subtract>{make(item)}; },

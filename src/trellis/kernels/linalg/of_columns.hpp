@@ -9,11 +9,12 @@
 
 namespace trellis {
 
-template <class AtSite>
+/// @tparam limit is the largest number of columns of a launch
+template <class AtSite, int limit = 12>
 class OfColumns {
  public:
-  /// A launch has at most so many columns: what travels with it stays below the 32764 bytes that a GPU takes.
-  static constexpr int most = std::clamp(32000 / int(sizeof(AtSite)), 1, 12);
+  /// What travels with a launch stays below the 32764 bytes that a GPU takes.
+  static constexpr int most = std::clamp(32000 / int(sizeof(AtSite)), 1, limit);
 
   /// Calls make(column) for the columns from `first` on. @pre first < columns; kernels behind the last column
   /// are copies of it, which the launch does not call
@@ -22,6 +23,7 @@ class OfColumns {
       : OfColumns(first, columns, make, std::make_index_sequence<size_t(most)>()) {}
 
   TRELLIS_SITE_FN auto operator()(int site, int column) const { return at_[column](site); }
+  TRELLIS_SITE_FN const AtSite& at(int column) const { return at_[column]; }
 
  private:
   template <class Make, size_t... Is>
@@ -30,13 +32,24 @@ class OfColumns {
   AtSite at_[most];
 };
 
+/// It has a thread for each pair of numbers of a site, where these do not depend on each other: the slot is
+/// column * pairs + pair.
+template <class Columns>
+struct PairsOfColumns {
+  Columns columns;
+  int pairs;
+  TRELLIS_SITE_FN void operator()(int site, int slot) const {
+    columns.at(slot / pairs).pair(site, 2 * (slot % pairs));
+  }
+};
+
 /// Calls launch(kernel, first, count) with AtSite kernels of `count` columns from `first` on, for all
 /// columns.
-template <class AtSite, class Make, class Launch>
+template <class AtSite, int limit = 12, class Make, class Launch>
 void for_each_launch_of_columns(int columns, const Make& make, const Launch& launch) {
-  constexpr int most = OfColumns<AtSite>::most;
+  constexpr int most = OfColumns<AtSite, limit>::most;
   for (int first = 0; first < columns; first += most)
-    launch(OfColumns<AtSite>(first, columns, make), first, std::min(most, columns - first));
+    launch(OfColumns<AtSite, limit>(first, columns, make), first, std::min(most, columns - first));
 }
 
 }  // namespace trellis

@@ -139,7 +139,7 @@ struct CoarseRows {
       });
     };
     // Loads of several steps are on their way together.
-    constexpr int steps = rows * columns > 1 ? 2 : 4;
+    constexpr int steps = 2;
     int k = 0;
     for (; k + 2 * steps <= n; k += 2 * steps)
       unroll<steps>([&](auto step) TRELLIS_INLINE_LAMBDA { add_two(k + 2 * step); });
@@ -211,6 +211,9 @@ class CoarseHopOfRows {
   using Matrices = typename Rows::Matrices;
   using Part = typename Rows::Products;
   static constexpr int parts = 8;
+  /// Slots side by side share a matrix, or rows that lie in the same 16 bytes, and the vectors: the first
+  /// cache of a multiprocessor has these then.
+  static constexpr int slots_of_block = rows * columns == 1 ? 2 : sizeof(Storage) > 4 ? 4 : 6;
 
   explicit CoarseHopOfRows(const CoarseHopCall& call)
       : neighbours_{call.neighbours},

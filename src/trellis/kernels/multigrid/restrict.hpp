@@ -103,26 +103,29 @@ class Restrict {
   int vectors_, rhs_;
 };
 
-/// It serves GPUs: a block takes one aggregate, one column of P and a few right-hand sides. Its threads have
-/// the sites, which lie side by side, and then one sum each, in the order of the sites; it has the bits of
-/// Restrict.
+/// It serves GPUs: a block takes one aggregate, a few columns of P and a few right-hand sides. Its threads
+/// have the sites, which lie side by side, and then one sum each, in the order of the sites; it has the bits
+/// of Restrict.
 template <class Layout, class Storage, class ColumnStorage, int columns_of_fine>
-class RestrictOfColumn {
+class RestrictOfColumns {
  public:
   using Array = SiteArray<Layout, Storage, 24>;
   using Columns = SiteArray<Layout, ColumnStorage, 24>;
   using Real = typename Array::Real;
   using Scalar = typename Array::Scalar;
   using Sum = Scalar;
-  /// It is what one site has. With the scale its words are odd in number, so that threads side by side write
-  /// to different banks.
+  /// So many columns of P share what is read of the fine field.
+  static constexpr int together = sizeof(Scalar) > 4 ? 2 : 4;
+  static constexpr int sums_of_column = columns_of_fine * chiralities * 2;
+  static constexpr int sums = together * sums_of_column;
+  /// It is what one site has. Its words are odd in number, so that threads side by side write to different
+  /// banks.
   struct Term {
-    Scalar of[columns_of_fine][chiralities][2];
-    Scalar scale;
+    Scalar of[together][columns_of_fine][chiralities][2];
+    Scalar scale[together], unused;
   };
-  static constexpr int sums = columns_of_fine * chiralities * 2;
 
-  explicit RestrictOfColumn(const RestrictCall& call)
+  explicit RestrictOfColumns(const RestrictCall& call)
       : sites_{call.aggregates.sites},
         count_{call.aggregates.count},
         out_{static_cast<Scalar*>(call.out)},
@@ -136,43 +139,52 @@ class RestrictOfColumn {
   }
 
   static int groups(int rhs) { return (rhs + columns_of_fine - 1) / columns_of_fine; }
-  /// The slot is column of P * groups + group of right-hand sides.
-  static int slots(int vectors, int rhs) { return vectors * groups(rhs); }
+  /// The slot is group of columns of P * groups + group of right-hand sides.
+  static int slots(int vectors, int rhs) { return (vectors + together - 1) / together * groups(rhs); }
   TRELLIS_SITE_FN int terms() const { return count_; }
 
   TRELLIS_SITE_FN void term(int aggregate, int slot, int site, Term& term) const {
-    const int first = slot % groups_ * columns_of_fine, j = slot / groups_;
+    const int first = slot % groups_ * columns_of_fine, first_column = slot / groups_ * together;
     const int32_t entry = sites_[size_t(aggregate) * size_t(count_) + size_t(site)];
     const int block = entry >> 1;
     const Array& in = in_[entry & 1];
     const Columns& columns = columns_[entry & 1];
-    term.scale = convert_real<Scalar>(columns.load_unit(block, j));
-    Real unit[columns_of_fine];
-    unroll<columns_of_fine>([&](auto c)
-                                TRELLIS_INLINE_LAMBDA { unit[c] = in.load_unit(block, rhs_of(first + c)); });
+    unroll<together>([&](auto j) TRELLIS_INLINE_LAMBDA {
+      term.scale[j] = convert_real<Scalar>(columns.load_unit(block, column_of(first_column + j)));
+    });
     unroll<chiralities>([&](auto chirality) TRELLIS_INLINE_LAMBDA {
       constexpr int numbers = half_components * chirality;
-      Complex<Real> p[half_components];
-      unroll<half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        p[k] = columns.template number<Access::constant>(block, j, numbers + k, Real(1));
+      Complex<Real> p[together][half_components];
+      unroll<together>([&](auto j) TRELLIS_INLINE_LAMBDA {
+        unroll<half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
+          p[j][k] = columns.template number<Access::constant>(block, column_of(first_column + j), numbers + k,
+                                                              Real(1));
+        });
       });
       unroll<columns_of_fine>([&](auto c) TRELLIS_INLINE_LAMBDA {
-        Complex<Real> of_site{Real(0), Real(0)};
+        const int r = rhs_of(first + c);
+        const Real unit = in.load_unit(block, r);
+        Complex<Real> psi[half_components];
         unroll<half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
-          conj_mul_add(of_site, p[k],
-                       in.template number<Access::constant>(block, rhs_of(first + c), numbers + k, unit[c]));
+          psi[k] = in.template number<Access::constant>(block, r, numbers + k, unit);
         });
-        term.of[c][chirality][0] = of_site.re;
-        term.of[c][chirality][1] = of_site.im;
+        unroll<together>([&](auto j) TRELLIS_INLINE_LAMBDA {
+          Complex<Real> of_site{Real(0), Real(0)};
+          unroll<half_components>([&](auto k)
+                                      TRELLIS_INLINE_LAMBDA { conj_mul_add(of_site, p[j][k], psi[k]); });
+          term.of[j][c][chirality][0] = of_site.re;
+          term.of[j][c][chirality][1] = of_site.im;
+        });
       });
     });
   }
   TRELLIS_SITE_FN void add(Sum& sum, const Term& term, int which) const {
-    sum = fma(term.scale, (&term.of[0][0][0])[which], sum);
+    sum = fma(term.scale[which / sums_of_column], (&term.of[0][0][0][0])[which], sum);
   }
   TRELLIS_SITE_FN void finish(int aggregate, int slot, int which, const Sum& sum) const {
-    const int r = slot % groups_ * columns_of_fine + which / (2 * chiralities), j = slot / groups_;
-    if (r >= rhs_) return;
+    const int j = slot / groups_ * together + which / sums_of_column;
+    const int r = slot % groups_ * columns_of_fine + which % sums_of_column / (2 * chiralities);
+    if (r >= rhs_ || j >= vectors_) return;
     const int chirality = which / 2 % chiralities;
     const size_t of_rhs = size_t(aggregate) * size_t(rhs_) + size_t(r);
     out_[2 * (of_rhs * size_t(chiralities * vectors_) + size_t(chirality * vectors_ + j)) +
@@ -180,8 +192,9 @@ class RestrictOfColumn {
   }
 
  private:
-  /// Right-hand sides beyond the last are the last one.
+  /// Those beyond the last are the last one.
   TRELLIS_SITE_FN int rhs_of(int r) const { return r < rhs_ ? r : rhs_ - 1; }
+  TRELLIS_SITE_FN int column_of(int j) const { return j < vectors_ ? j : vectors_ - 1; }
 
   const int32_t* sites_;
   int count_;

@@ -27,10 +27,10 @@ void launch_restrict(const RestrictCall& call, const SiteRange& groups) {
   with_columns<Storage>(call.has_half, [&]<class ColumnStorage>() {
     if constexpr (std::is_base_of_v<GpuLayout, Layout>) {
       const auto run = [&]<int columns>() {
-        using Kernel = RestrictOfColumn<Layout, Storage, ColumnStorage, columns>;
+        using Kernel = RestrictOfColumns<Layout, Storage, ColumnStorage, columns>;
         launch::for_each_site_in_ordered_sums(groups, Kernel::slots(call.vectors, call.rhs), Kernel(call));
       };
-      call.rhs == 1 ? run.template operator()<1>() : run.template operator()<4>();
+      call.rhs == 1 ? run.template operator()<1>() : run.template operator()<columns_of_thread<Storage>>();
     } else {
       launch::for_each_site(groups, Restrict<Layout, Storage, ColumnStorage>(call));
     }
