@@ -302,6 +302,27 @@ TEST_F(Cuda, a_thread_takes_several_colour_vectors) {
       }
 }
 
+TEST_F(Cuda, domain_wall_schur_complements) {
+  for (const int Ls : {8, 9, 12}) {
+    const auto five = test::random_five(extents, Ls, 74);
+    for (const Precision precision : all_precisions)
+      for (const bool is_dagger : {false, true}) {
+        const auto applied = [&](Backend backend) {
+          const DomainWallOperator D(U, test::moebius(0.05, Ls, 1.5, 0.5), {precision, 12, backend, 0});
+          const DomainWallSchur S(D.matrix(), SchurForm::symmetric);
+          SpinorField full = D.make_field(1), in = S.make_field(1), out = S.make_field(1);
+          test::to_product(full, five, 0);
+          extract_parity(in, full);
+          is_dagger ? S.apply_dagger(out, in) : S.apply(out, in);
+          return numbers(out);
+        };
+        expect_alike(applied(Backend::cuda), applied(Backend::cpu),
+                     message("domain wall, Ls ", Ls, ", ", name_of(precision), is_dagger ? ", dagger" : ""),
+                     1e-3);
+      }
+  }
+}
+
 TEST_F(Cuda, domain_wall_and_staggered_operators) {
   const auto five = test::random_five(extents, 4, 73);
   const auto domain_wall = [&](Backend backend) {
