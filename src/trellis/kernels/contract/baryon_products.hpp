@@ -81,7 +81,7 @@ class OctetProducts {
       for (int d = 0; d < 4; ++d) {
         Complex<Real> sum = zero_complex<Real>();
         add_element_products(sum, diquark, quarks_[2].block(block, g, d));
-        call_.out.store(4 * g + d, block - call_.first_block, sum);
+        call_.out.template store<Layout>(4 * g + d, block - call_.first_block, sum);
       }
   }
 
@@ -103,7 +103,8 @@ class OctetProducts {
         for (int g = 0; g < 4; ++g)
           add_element_products(sum[g], diquark, quarks_[2].block(block, g, source[call_.pairing[2]]));
       }
-      for (int g = 0; g < 4; ++g) call_.out.store(4 * g + d, block - call_.first_block, sum[g]);
+      for (int g = 0; g < 4; ++g)
+        call_.out.template store<Layout>(4 * g + d, block - call_.first_block, sum[g]);
     }
   }
 
@@ -149,7 +150,7 @@ class ProjectedProducts {
         for (int k = 0; k < 4; ++k) {
           Complex<Real> sum = zero_complex<Real>();
           add_element_products(sum, diquark, last[k]);
-          call_.out.store(16 * m + 4 * n + k, block - call_.first_block, sum);
+          call_.out.template store<Layout>(16 * m + 4 * n + k, block - call_.first_block, sum);
         }
       }
     }

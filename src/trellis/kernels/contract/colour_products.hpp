@@ -32,7 +32,7 @@ class ColourProducts {
       const ColorVector<Real> s = quark_.load(block, column), a = antiquark_.load(block, column);
       unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA { conj_mul_add(sum, a.c[c], s.c[c]); });
     }
-    out_.store(0, block - first_, sum);
+    out_.template store<Layout>(0, block - first_, sum);
   }
 
  private:

@@ -37,7 +37,7 @@ class MesonProducts {
   TRELLIS_SITE_FN void product(int block, int component, int n) const {
     const ColorMatrix<Real> a = quark_.block(block, component / 64, component / 16 % 4);
     const ColorMatrix<Real> b = antiquark_.block(block, component / 4 % 4, component % 4);
-    out_.store(n, block - first_, traced(a, b));
+    out_.template store<Layout>(n, block - first_, traced(a, b));
   }
   /// Forms the products with J elements (i, j) of the quark, which stay in registers.
   template <int J>
@@ -48,7 +48,7 @@ class MesonProducts {
     for (int kl = 0; kl < 16; ++kl) {
       const ColorMatrix<Real> b = antiquark_.block(block, kl / 4, kl % 4);
       unroll<J>([&](auto j) TRELLIS_INLINE_LAMBDA {
-        out_.store(16 * (first + j) + kl, block - first_, traced(a[j], b));
+        out_.template store<Layout>(16 * (first + j) + kl, block - first_, traced(a[j], b));
       });
     }
   }
@@ -68,15 +68,20 @@ class MesonProducts {
 };
 
 /// It forms a part of a site's products, for devices, where a site has several threads: each reads the
-/// antiquark once.
+/// antiquark once. The parts of some sites follow each other, so that they find the antiquark in a cache.
 template <class Layout, class Storage>
 struct PartOfMesonProducts {
-  static constexpr int parts = 4;
+  static constexpr int parts = 4, sites = GpuLayout::warp;
   MesonProducts<Layout, Storage> all;
-  TRELLIS_SITE_FN void operator()(int block, int part) const {
+  int first_block, end_block;
+
+  /// @param thread [sites / 32][part][sites % 32]
+  TRELLIS_SITE_FN void operator()(int thread) const {
     constexpr int elements = 16 / parts;
-    all.template products<elements>(block, elements * part);
+    const int block = first_block + thread / (parts * sites) * sites + thread % sites;
+    if (block < end_block) all.template products<elements>(block, elements * (thread / sites % parts));
   }
+  static int threads(int blocks) { return (blocks + sites - 1) / sites * sites * parts; }
 };
 
 /// It forms some components of a list, one after the other.

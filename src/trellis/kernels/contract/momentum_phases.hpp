@@ -21,20 +21,22 @@ struct MomentumPhaseTable {
   }
 };
 
-/// It writes phases[momentum][re, im][site - first] of the sites of a chunk, for devices.
+/// It writes phases[site - first][momentum][re, im] of some sites, for devices.
 struct SitePhases {
   MomentumPhaseTable table;
   SiteCoordinates coordinates;
   double* phases;
-  int first, stride;
+  int first, momenta;
 
-  TRELLIS_SITE_FN void operator()(int site, int momentum) const {
+  TRELLIS_SITE_FN void operator()(int site) const {
     int x[Nd];
     coordinates.global(site, x);
-    const Complex<double> z = table(momentum, x);
-    double* out = phases + size_t(2 * momentum) * size_t(stride) + size_t(site - first);
-    out[0] = z.re;
-    out[stride] = z.im;
+    double* const out = phases + 2 * (size_t(site - first) * size_t(momenta));
+    for (int momentum = 0; momentum < momenta; ++momentum) {
+      const Complex<double> z = table(momentum, x);
+      out[2 * momentum] = z.re;
+      out[2 * momentum + 1] = z.im;
+    }
   }
 };
 

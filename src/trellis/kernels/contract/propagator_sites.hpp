@@ -72,7 +72,7 @@ class NormProducts {
         sum = fma(r, r, sum);
       });
     }
-    out_.store(0, block - first_, Complex<Real>{sum, Real(0.0)});
+    out_.template store<Layout>(0, block - first_, Complex<Real>{sum, Real(0.0)});
   }
 
  private:

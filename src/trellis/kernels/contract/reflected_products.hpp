@@ -31,7 +31,7 @@ class ReflectedProducts {
     Complex<Real> sum{Real(0.0), Real(0.0)};
     for (int rhs = 0; rhs < call_.rhs; ++rhs)
       for (int s = 0; s < call_.slices; ++s) add(sum, block, rhs * call_.slices, s);
-    if (call_.out.data != nullptr) return call_.out.store(0, block - call_.first_block, sum);
+    if (call_.out.data != nullptr) return call_.out.template store<Layout>(0, block - call_.first_block, sum);
     Real old[2];
     sum_.load(block, 0, old);
     sum_.store(block, 0, {old[0] + sum.re, old[1] + sum.im});
@@ -63,7 +63,8 @@ struct SiteNumbers {
   TRELLIS_SITE_FN void operator()(int block) const {
     typename SiteArray<Layout, Storage, 2>::Real z[2];
     field.load(block, 0, z);
-    out.store(0, block - first_block, Complex<typename SiteArray<Layout, Storage, 2>::Real>{z[0], z[1]});
+    out.template store<Layout>(0, block - first_block,
+                               Complex<typename SiteArray<Layout, Storage, 2>::Real>{z[0], z[1]});
   }
 };
 

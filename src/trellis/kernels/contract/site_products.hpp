@@ -34,22 +34,30 @@ class PropagatorView {
 
 /// It has complex products of a chunk of blocks: [component][re, im][group][site]. The lanes of a block may
 /// lie on `groups` different time slices; those of one slice are neighbours (t is the slowest lane
-/// direction), and each group is summed by itself.
+/// direction), and each group is summed by itself. On a device they lie as [site][component][re, im].
 struct ProductBuffer {
   double* data = nullptr;  ///< it is 64-byte aligned
   int groups = 1;
-  int stride = 0;  ///< so many doubles lie between groups; it is a multiple of 8, at least the sites of a
-                   ///< group, the rest zero
+  int stride = 0;      ///< so many doubles lie between groups; it is a multiple of 8, at least the sites of a
+                       ///< group, the rest zero
+  int components = 0;  ///< a site of a device has so many
 
   TRELLIS_SITE_FN double* row(int real, int group) const {
     return data + (size_t(real) * groups + group) * stride;
   }
 
   /// Stores component `component` of block number `n` of the chunk.
-  template <class Real>
+  template <class Layout, class Real>
   TRELLIS_SITE_FN void store(int component, int n, const Complex<Real>& z) const {
-    store_lanes(2 * component, n, z.re);
-    store_lanes(2 * component + 1, n, z.im);
+    if constexpr (std::is_same_v<Layout, CudaLayout>) {
+      ElementVector<double, 2> number;
+      number.set<0>(z.re);
+      number.set<1>(z.im);
+      number.store(data + 2 * (size_t(n) * size_t(components) + size_t(component)));
+    } else {
+      store_lanes(2 * component, n, z.re);
+      store_lanes(2 * component + 1, n, z.im);
+    }
   }
 
  private:
