@@ -64,8 +64,11 @@ class OctetProducts {
     if (call_.pairing[2] == 2)
       direct(block);
     else
-      crossed(block, call_.pairing[0] == 2 ? 0 : 1);
+      for (int d = 0; d < 4; ++d) crossed(block, d);
   }
+
+  /// Forms the products with the spin d of the source where another quark than quark 2 goes to quark 2.
+  TRELLIS_SITE_FN void crossed(int block, int d) const { crossed(block, call_.pairing[0] == 2 ? 0 : 1, d); }
 
  private:
   /// Sums over the diquark's spins first, then with S2(g, d).
@@ -87,25 +90,23 @@ class OctetProducts {
 
   /// Diquark quark i (0 or 1) goes to the free quark of the source, and the sink's free quark to a diquark
   /// quark.
-  TRELLIS_SITE_FN void crossed(int block, int i) const {
+  TRELLIS_SITE_FN void crossed(int block, int i, int d) const {
     const int k = 1 - i;
-    for (int d = 0; d < 4; ++d) {
-      Complex<Real> sum[4];
-      for (int g = 0; g < 4; ++g) sum[g] = zero_complex<Real>();
-      for (int source_row = 0; source_row < 4; ++source_row) {
-        const int source[2] = {source_row, call_.source.column[source_row]};
-        ColorMatrix<Real> diquark = zero_matrix<Real>();
-        for (int row = 0; row < 4; ++row) {
-          const int sink[2] = {row, call_.sink.column[row]};
-          add_diquark(diquark, weight(row, source_row) * quarks_[i].block(block, sink[i], d),
-                      quarks_[k].block(block, sink[k], source[call_.pairing[k]]));
-        }
-        for (int g = 0; g < 4; ++g)
-          add_element_products(sum[g], diquark, quarks_[2].block(block, g, source[call_.pairing[2]]));
+    Complex<Real> sum[4];
+    for (int g = 0; g < 4; ++g) sum[g] = zero_complex<Real>();
+    for (int source_row = 0; source_row < 4; ++source_row) {
+      const int source[2] = {source_row, call_.source.column[source_row]};
+      ColorMatrix<Real> diquark = zero_matrix<Real>();
+      for (int row = 0; row < 4; ++row) {
+        const int sink[2] = {row, call_.sink.column[row]};
+        add_diquark(diquark, weight(row, source_row) * quarks_[i].block(block, sink[i], d),
+                    quarks_[k].block(block, sink[k], source[call_.pairing[k]]));
       }
       for (int g = 0; g < 4; ++g)
-        call_.out.template store<Layout>(4 * g + d, block - call_.first_block, sum[g]);
+        add_element_products(sum[g], diquark, quarks_[2].block(block, g, source[call_.pairing[2]]));
     }
+    for (int g = 0; g < 4; ++g)
+      call_.out.template store<Layout>(4 * g + d, block - call_.first_block, sum[g]);
   }
 
   TRELLIS_SITE_FN Complex<Real> weight(int row, int source_row) const {
@@ -115,6 +116,20 @@ class OctetProducts {
 
   Quark quarks_[3];
   OctetProductsCall call_;
+};
+
+/// It forms the crossed products of a spin d, for devices, where a site has a thread for each. The threads of
+/// some sites lie beside each other, so that they find the quarks in a cache.
+template <class Layout, class Storage>
+struct PartOfOctetProducts {
+  static constexpr int parts = 4;
+  OctetProducts<Layout, Storage> all;
+  int first_block, end_block;
+
+  TRELLIS_SITE_FN void operator()(int thread) const {
+    const PartOfSite at = part_of_site<parts>(thread);
+    if (first_block + at.site < end_block) all.crossed(first_block + at.site, at.part);
+  }
 };
 
 /// It is T of quarks that are projected at sink and source to gamma_t = sign: spin 0 = (e_0 + sign e_2)/sqrt2

@@ -8,7 +8,14 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_octet_products(const OctetProductsCall& call, const SiteRange& blocks) {
-  launch::for_each_site(blocks, OctetProducts<Layout, Storage>(call));
+  const OctetProducts<Layout, Storage> kernel(call);
+  if constexpr (launch::is_on_gpu<Layout>) {
+    using Part = PartOfOctetProducts<Layout, Storage>;
+    if (call.pairing[2] != 2)
+      return launch::for_each_site(SiteRange(threads_of_parts<Part::parts>(blocks.size())),
+                                   Part{kernel, blocks.begin, blocks.end});
+  }
+  launch::for_each_site(blocks, kernel);
 }
 template <class Layout, class Storage>
 void launch_projected_products(const ProjectedProductsCall& call, const SiteRange& blocks) {

@@ -71,17 +71,16 @@ class MesonProducts {
 /// antiquark once. The parts of some sites follow each other, so that they find the antiquark in a cache.
 template <class Layout, class Storage>
 struct PartOfMesonProducts {
-  static constexpr int parts = 4, sites = GpuLayout::warp;
+  static constexpr int parts = 4;
   MesonProducts<Layout, Storage> all;
   int first_block, end_block;
 
-  /// @param thread [sites / 32][part][sites % 32]
   TRELLIS_SITE_FN void operator()(int thread) const {
     constexpr int elements = 16 / parts;
-    const int block = first_block + thread / (parts * sites) * sites + thread % sites;
-    if (block < end_block) all.template products<elements>(block, elements * (thread / sites % parts));
+    const PartOfSite at = part_of_site<parts>(thread);
+    if (first_block + at.site < end_block)
+      all.template products<elements>(first_block + at.site, elements * at.part);
   }
-  static int threads(int blocks) { return (blocks + sites - 1) / sites * sites * parts; }
 };
 
 /// It forms some components of a list, one after the other.

@@ -13,7 +13,8 @@ void launch_meson_products(const MesonProductsCall& call, const SiteRange& block
     launch::for_each_site(blocks, call.count, ListedMesonProducts<Layout, Storage>{kernel, call.components});
   } else if constexpr (launch::is_on_gpu<Layout>) {
     using Part = PartOfMesonProducts<Layout, Storage>;
-    launch::for_each_site(SiteRange(Part::threads(blocks.size())), Part{kernel, blocks.begin, blocks.end});
+    launch::for_each_site(SiteRange(threads_of_parts<Part::parts>(blocks.size())),
+                          Part{kernel, blocks.begin, blocks.end});
   } else {
     launch::for_each_site(blocks, kernel);
   }

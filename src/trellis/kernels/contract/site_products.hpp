@@ -32,6 +32,21 @@ class PropagatorView {
   Array array_;
 };
 
+/// Some kernels have several threads for a site of a device: [site / 32][part][site % 32].
+struct PartOfSite {
+  int site, part;
+};
+template <int parts>
+TRELLIS_SITE_FN PartOfSite part_of_site(int thread) {
+  constexpr int sites = GpuLayout::warp;
+  return {thread / (parts * sites) * sites + thread % sites, thread / sites % parts};
+}
+template <int parts>
+int threads_of_parts(int sites) {
+  constexpr int group = GpuLayout::warp;
+  return (sites + group - 1) / group * group * parts;
+}
+
 /// It has complex products of a chunk of blocks: [component][re, im][group][site]. The lanes of a block may
 /// lie on `groups` different time slices; those of one slice are neighbours (t is the slowest lane
 /// direction), and each group is summed by itself. On a device they lie as [site][component][re, im].
