@@ -164,8 +164,11 @@ void contractions(Section& section, const LatticePtr& lattice) {
   parts_of_contractions(measurements, seven);
   measurements.run("propagator norm", 576, bytes, propagator_norm);
   measurements.run("sequential source of a nucleon and norm", 0, 0, [&](const Propagator& S) {
-    const Source source = nucleon_sequential_source(S, {4, {1.0, -1.0}, parity_projector(1)});
-    return propagator_norm(Propagator(source.columns, source.at, {1.0, 1.0, 1.0, -1.0}));
+    Source source = nucleon_sequential_source(S, {4, {1.0, -1.0}, parity_projector(1)});
+    return propagator_norm(Propagator(std::move(source.columns), source.at, {1.0, 1.0, 1.0, -1.0}));
+  });
+  measurements.run_part("sequential source of a nucleon", 0, bytes, [](const Propagator& S) {
+    (void)nucleon_sequential_source(S, {4, {1.0, -1.0}, parity_projector(1)});
   });
   measurements.run("spin multiplication and norm", 0, 3 * bytes,
                    [&](const Propagator& S) { return propagator_norm(S.multiplied(gamma_product(5))); });

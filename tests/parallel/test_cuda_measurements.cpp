@@ -80,6 +80,16 @@ TEST_F(CudaMeasurements, sums_of_terms_of_all_sizes) {
   compare("sums of terms of all sizes", contract);
 }
 
+/// A time slice has more products than one launch of a device sums.
+TEST_F(CudaMeasurements, products_of_large_slices) {
+  const Coord large{32, 28, 20, 2};
+  const Propagator S = to_product(make_lattice(large), random_propagator(large, 4), {5, 3, 2, 1});
+  compare("products of large slices", [&](Backend backend) {
+    const Propagator quark = S.on(backend);
+    return values_of(all_meson_correlators(quark, quark, {{1, -2, 3}}));
+  });
+}
+
 TEST_F(CudaMeasurements, sources_and_spins) {
   const auto sources = [&](Backend backend) {
     const GaugeField V = U.on(backend);
