@@ -73,6 +73,7 @@ Row row_of(Section& section, const std::string& kernel, const Coord& lattice, Pr
 void measure_hops(Section& section, const std::vector<int>& extents);
 void measure_algebra(Section& section, const std::vector<int>& extents);
 void measure_gauge(Section& section, const std::vector<int>& extents);
+void measure_gauge_launches(Section& section, const GaugeField& host);  ///< it is a part of measure_gauge
 void measure_solves(Section& section, const std::vector<int>& extents);
 void measure_trajectory(Section& section, const std::vector<int>& extents);
 void measure_multigrid(Section& section, const std::vector<int>& extents);

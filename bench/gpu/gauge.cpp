@@ -132,6 +132,7 @@ void measure_gauge(Section& section, const std::vector<int>& extents) {
           heatbath_update(U, {6.0, 1, 0}, 1, 0, 0);
         },
         0, 1e-9);
+    measure_gauge_launches(section, host);
     section.run("links to the GPU", [&] {
       row(section, "links to the GPU", host, time_of([&] { (void)host.on(Backend::cuda); }), 2 * link_bytes);
     });

@@ -145,6 +145,8 @@ TEST_F(Cuda, loops) {
 
 TEST_F(Cuda, smearing_flow_and_chain_rule) {
   compare("stout", [](const GaugeField& V) { return numbers(stout_smear(V, 0.1, 2)); });
+  compare("spatial stout",
+          [](const GaugeField& V) { return numbers(stout_smear(V, spatial_stout(0.1), 3)); });
   compare(
       "APE",
       [](const GaugeField& V) {
@@ -157,16 +159,22 @@ TEST_F(Cuda, smearing_flow_and_chain_rule) {
     flow.step_with_error(0.02);
     return numbers(flow.field());
   });
-  compare("stout chain rule", [](const GaugeField& V) {
-    StoutChain chain(0.12, 2);
-    chain.set(V);
-    LinkDerivative G(V);
-    for (int mu = 0; mu < Nd; ++mu) G.set_matrix({0, 1, 2, 1}, mu, V.link({0, 1, 2, 1}, mu));
-    chain.pull_back(G);
-    AlgebraField force(V);
-    add_force(force, G, V, 0.5);
-    return numbers(force);
+  compare("Wilson flow", [](const GaugeField& V) {
+    GradientFlow flow(V);
+    flow.step(0.02);
+    return numbers(flow.field());
   });
+  for (const StoutWeights& rho : {isotropic_stout(0.12), spatial_stout(0.12)})
+    compare(rho[0][3] == 0 ? "spatial stout chain rule" : "stout chain rule", [&](const GaugeField& V) {
+      StoutChain chain(rho, 2);
+      chain.set(V);
+      LinkDerivative G(V);
+      for (int mu = 0; mu < Nd; ++mu) G.set_matrix({0, 1, 2, 1}, mu, V.link({0, 1, 2, 1}, mu));
+      chain.pull_back(G);
+      AlgebraField force(V);
+      add_force(force, G, V, 0.5);
+      return numbers(force);
+    });
   compare(
       "HISQ",
       [](const GaugeField& V) {

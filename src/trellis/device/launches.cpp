@@ -24,11 +24,4 @@ size_t launch_chunk_bytes(Backend backend) {
   return backend == Backend::cuda ? size_t(32) << 20 : size_t(4) << 20;  // it is less than a GPU's L2 cache
 }
 
-int scratch_parts(Backend backend, int slices) { return backend == Backend::cuda ? slices : thread_count(); }
-
-int whole_groups(Backend backend, int blocks) {
-  if (backend != Backend::cuda) return blocks;
-  return (blocks + GpuLayout::warp - 1) / GpuLayout::warp * GpuLayout::warp;
-}
-
 }  // namespace trellis

@@ -28,10 +28,4 @@ int sites_of_group(Backend backend, int lanes);
 /// or what it takes to fill a GPU.
 size_t launch_chunk_bytes(Backend backend);
 
-/// Says how many parts a launch's scratch memory has, one for each of the threads that work at a time: of all
-/// `slices`, which may be fewer.
-int scratch_parts(Backend backend, int slices);
-/// Returns a number of blocks that kernels access together, at least `blocks`: whole warps on a GPU.
-int whole_groups(Backend backend, int blocks);
-
 }  // namespace trellis

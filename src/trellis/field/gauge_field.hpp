@@ -26,6 +26,8 @@ class GaugeField {
   static GaugeField like(const GaugeField& U);
   /// Makes a field of zeros in the storage of another one.
   static GaugeField zeros_like(const GaugeField& U);
+  /// Makes a field in the storage of another one whose owner writes all links before any is read.
+  static GaugeField unset_like(const GaugeField& U);
   /// Returns the same links on another backend.
   GaugeField on(Backend backend, int lanes = 0) const;
   GaugeField(const GaugeField& other);
@@ -71,12 +73,13 @@ class GaugeField {
   static constexpr int halo_width = 2;  ///< all fields that kernels combine have it; a Naik term asks for 3
 
  private:
-  /// The links are made of memory that is zero.
+  /// The links are made of memory that is zero, or has anything in it.
   struct Zeros {
     LatticePtr lattice;
     int lanes, halo;
     Backend backend;
     Precision precision;
+    bool is_zeroed = true;
   };
   explicit GaugeField(Zeros storage);
   void set_unit();

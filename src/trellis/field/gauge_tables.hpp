@@ -28,6 +28,10 @@ class GaugeTables {
   /// first call.
   const int64_t* global_sites() const;
 
+  /// Lists the blocks of the inner sites with x_mu = 0 on this rank, x fastest, where kernels read them. It
+  /// is made at the first call.
+  SiteRange first_of_lines(int mu) const;
+
   /// An exchange moves so many layers of the halo, corners included, of these directions' links and these
   /// sites.
   struct HaloPart {
@@ -45,6 +49,7 @@ class GaugeTables {
   KernelTable<int32_t> neighbours_, inner_, inner_of_[2];
   mutable std::mutex mutex_;
   mutable OwnTable<int64_t> global_sites_;
+  mutable OwnTable<int32_t> first_of_lines_[Nd];
   mutable std::map<HaloPart, std::unique_ptr<SiteExchange>> exchanges_;
 };
 

@@ -4,10 +4,13 @@
 
 #include "trellis/device/launches.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/storage/host_dispatch.hpp"
+#include "trellis/field/storage/on_device.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/gauge/loops.hpp"
 #include "trellis/kernels/gauge/action.hpp"
 #include "trellis/kernels/gauge/rectangle_force.hpp"
+#include "trellis/kernels/gauge/rectangle_links.hpp"
 
 namespace trellis {
 
@@ -19,12 +22,19 @@ double action(const GaugeAction& S, const GaugeField& U) {
 }
 
 namespace {
-void add_plaquette_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient) {
+GaugeForceCall force_call(AlgebraField& force, const GaugeAction& S, const GaugeField& U, int layers,
+                          double coefficient) {
   GaugeForceCall call;
-  call.gauge = gauge_call(U, 1);
+  call.gauge = gauge_call(U, layers);
   call.force = force.raw();
   call.c0 = S.c0();
+  call.c1 = S.c1;
   call.coefficient = coefficient * S.beta / 6;
+  return call;
+}
+
+void add_plaquette_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient) {
+  const GaugeForceCall call = force_call(force, S, U, 1, coefficient);
   dispatch_gauge_precision(
       U, [&]<class Layout, class Storage>() { launch_gauge_force<Layout, Storage>(call, inner_sites(U)); });
 }
@@ -39,14 +49,10 @@ void ForceWorkspace::prepare(const GaugeField& U) {
     width = U.layout().width();
     backend = U.backend();
   }
-  int places = 0, slices = 0;
-  for (const PlaneTables& plane : planes) {
-    places = std::max(places, plane.slices.blocks_per_slice());
-    slices = std::max(slices, plane.slices.slices());
-  }
-  places = whole_groups(backend, places);
+  int places = 0;
+  for (const PlaneTables& plane : planes) places = std::max(places, plane.slices.blocks_per_slice());
   scratch_reals = size_t(places) * slice_matrices * 18 * size_t(U.lanes());
-  const size_t bytes = size_t(scratch_parts(backend, slices)) * scratch_reals * element_bytes(U.precision());
+  const size_t bytes = size_t(thread_count()) * scratch_reals * element_bytes(U.precision());
   if (scratch.bytes() < bytes || scratch.backend() != backend) scratch = Memory(bytes, backend);
 }
 
@@ -56,6 +62,11 @@ void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, d
                   " and ", U.lanes(), " lanes, backends ", name_of(force.backend()), " and ",
                   name_of(U.backend()), ", ", name_of(force.precision()), " and ", name_of(U.precision()));
   if (S.c1 == 0) return add_plaquette_force(force, S, U, coefficient);
+  if (on_device(U.backend(), [&]<class Layout>() {
+        launch_rectangle_links<Layout>(force_call(force, S, U, PlaneSlices::before, coefficient),
+                                       inner_sites(U));
+      }))
+    return;
   workspace.prepare(U);
   SliceForceCall call;
   call.gauge = gauge_call(U, PlaneSlices::before);
@@ -73,7 +84,7 @@ void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, d
       call.places = tables.places.data();
       call.plaquettes = tables.plaquettes.data();
       call.plaquette_count = int(tables.plaquettes.size());
-      dispatch_gauge_precision(U, [&]<class Layout, class Storage>() {
+      dispatch_on_host(U.precision(), U.lanes(), [&]<class Layout, class Storage>() {
         launch_slice_force<Layout, Storage>(call, tables.slices.slices());
       });
     }

@@ -28,15 +28,15 @@ double action(const GaugeAction& S, const GaugeField& U);
 /// weighted loops that begin with U_mu(x)). A momentum changes by -F. Collective.
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient = 1.0);
 
-/// The force with 2x1 loops needs this beside fields: slices of the six planes, scratch memory of each thread
-/// (on a GPU: slice). It is kept from call to call where many forces are needed.
+/// The force with 2x1 loops needs this beside fields on a CPU: slices of the six planes, scratch memory of
+/// each thread. It is kept from call to call where many forces are needed.
 struct ForceWorkspace {
   LatticePtr lattice;  ///< it is that of the links it was made for, with their lanes and halo
   int lanes = 0, width = 0;
   Backend backend{};
   std::deque<PlaneTables> planes;
   Memory scratch;
-  size_t scratch_reals = 0;  ///< one thread has so many, on a GPU one slice
+  size_t scratch_reals = 0;  ///< one thread has so many
   void prepare(const GaugeField& U);
 };
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient,

@@ -6,7 +6,6 @@
 
 #include "trellis/algebra/color.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/device/kernel_table.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/storage/on_device.hpp"
 #include "trellis/gauge/loops.hpp"
@@ -77,15 +76,16 @@ void add_traces_on_host(const GaugeField& U, int mu, ExactSum* sums) {
 template <class Layout>
 void add_traces_on_device(const GaugeField& U, int mu, ExactSum* sums) {
   const LineMessages messages(U, mu);
-  std::vector<int32_t> blocks;
-  for (int i = 0; i < messages.lines(); ++i)
-    blocks.push_back(U.layout().block_at(slice_coord(i, U.geometry().local(), mu)));
-  const KernelTable<int32_t> first_blocks(blocks, U.backend());
-  Memory products(size_t(messages.lines()) * 18 * sizeof(double), U.backend());
+  Memory products = Memory::to_be_written(size_t(messages.lines()) * 18 * sizeof(double), U.backend());
   std::vector<double> travelling;
-  PolyakovLinesCall call{
-      U.raw(),          U.tables(), first_blocks.data(),      static_cast<double*>(products.data()),
-      messages.lines(), mu,         U.geometry().local()[mu], messages.is_first()};
+  PolyakovLinesCall call{U.raw(),
+                         U.tables(),
+                         U.site_tables().first_of_lines(mu).list,
+                         static_cast<double*>(products.data()),
+                         messages.lines(),
+                         mu,
+                         U.geometry().local()[mu],
+                         messages.is_first()};
   if (!messages.is_first() || !messages.is_last()) travelling.resize(products.bytes() / sizeof(double));
   if (!messages.is_first()) {
     messages.receive(travelling.data(), products.bytes());

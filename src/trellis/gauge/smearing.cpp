@@ -1,6 +1,7 @@
 #include "trellis/gauge/smearing.hpp"
 
 #include <cmath>
+#include <optional>
 
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
@@ -13,14 +14,16 @@ namespace {
 template <class F>
 GaugeField repeat(const GaugeField& U, int levels, F one_level) {
   TRELLIS_REQUIRE(levels >= 0, "smearing levels: ", levels);
-  GaugeField in = U;
-  if (levels == 0) return in;
-  GaugeField out = GaugeField::like(U);
+  if (levels == 0) return U;
+  GaugeField in = GaugeField::unset_like(U);
+  std::optional<GaugeField> out;  // the first level reads U itself, and only a second one needs two fields
   for (int level = 0; level < levels; ++level) {
     stop_together(U.lattice().communicator());
-    one_level(out, in);
-    out.halo_is_stale();
-    std::swap(in, out);
+    if (level == 1) out = GaugeField::unset_like(U);
+    GaugeField& smeared = level == 0 ? in : *out;
+    one_level(smeared, level == 0 ? U : in);
+    smeared.halo_is_stale();
+    if (level > 0) std::swap(in, *out);
   }
   return in;
 }

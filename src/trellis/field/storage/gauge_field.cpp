@@ -32,10 +32,10 @@ GaugeField::GaugeField(Zeros storage) : lattice_{std::move(storage.lattice)}, pr
   const int lanes = lanes_of_launches(backend, precision_, storage.lanes);
   layout_ = lattice_->extended_layout(lanes, storage.halo);
   tables_ = lattice_->gauge_tables(lanes, storage.halo, backend);
-  memory_ = Memory(
-      size_t(tables_->stored_blocks()) * site_reals * size_t(layout_->lanes()) * element_bytes(precision_),
-      backend);
-  valid_layers_ = storage.halo;
+  const size_t bytes =
+      size_t(tables_->stored_blocks()) * site_reals * size_t(layout_->lanes()) * element_bytes(precision_);
+  memory_ = storage.is_zeroed ? Memory(bytes, backend) : Memory::to_be_written(bytes, backend);
+  valid_layers_ = storage.is_zeroed ? storage.halo : 0;
 }
 
 GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo, Backend backend, Precision precision)
@@ -63,7 +63,7 @@ GaugeField::GaugeField(const GaugeField& other)
       layout_{other.layout_},
       tables_{other.tables_},
       precision_{other.precision_},
-      memory_{other.memory_.bytes(), other.backend()},
+      memory_{Memory::to_be_written(other.memory_.bytes(), other.backend())},
       valid_layers_{other.valid_layers_} {
   memory_.copy_from(other.memory_);
 }
@@ -74,6 +74,10 @@ GaugeField GaugeField::like(const GaugeField& U) {
 
 GaugeField GaugeField::zeros_like(const GaugeField& U) {
   return GaugeField(Zeros{U.lattice_, U.lanes(), U.layout_->width(), U.backend(), U.precision_});
+}
+
+GaugeField GaugeField::unset_like(const GaugeField& U) {
+  return GaugeField(Zeros{U.lattice_, U.lanes(), U.layout_->width(), U.backend(), U.precision_, false});
 }
 
 GaugeField GaugeField::on(Backend backend, int lanes) const {

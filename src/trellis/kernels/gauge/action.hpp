@@ -37,12 +37,16 @@ TRELLIS_SITE_FN auto rectangle_staple_sum(const View& U, Position x, int mu) {
   return sum;
 }
 
+/// Says which loops a kernel knows: those of plaquettes alone take fewer registers.
+enum class ActionLoops { plaquettes, with_rectangles };
+
 /// Returns A_mu(x) = c0 staples + c1 rectangle staples.
-template <class View>
+template <ActionLoops loops = ActionLoops::with_rectangles, class View>
 TRELLIS_SITE_FN auto action_staples(const View& U, Position x, int mu, double c0, double c1) {
   using R = typename View::Real;
   auto sum = R(c0) * staple_sum(U, x, mu);
-  if (c1 != 0) sum = sum + R(c1) * rectangle_staple_sum(U, x, mu);
+  if constexpr (loops == ActionLoops::with_rectangles)
+    if (c1 != 0) sum = sum + R(c1) * rectangle_staple_sum(U, x, mu);
   return sum;
 }
 
@@ -57,7 +61,7 @@ struct GaugeForceCall {
 };
 
 /// It adds to force_a coefficient (components of TA(U A^dagger)).
-template <class Layout, class Storage>
+template <class Layout, class Storage, ActionLoops known = ActionLoops::with_rectangles>
 class GaugeForce {
  public:
   using Gauge = GaugeView<Layout, Storage>;
@@ -71,9 +75,9 @@ class GaugeForce {
   /// Does one direction, which is what a thread of a GPU takes.
   TRELLIS_SITE_FN void operator()(int block, int mu) const {
     const Position x = U_.at(block);
-    const auto loops = mul_dagger(U_.link(x, mu), action_staples(U_, x, mu, call_.c0, call_.c1));
+    const auto staples = action_staples<known>(U_, x, mu, call_.c0, call_.c1);
     Real p[8], f[8];
-    algebra_components(loops, p);
+    algebra_components(mul_dagger(U_.link(x, mu), staples), p);
     force_.load(block, mu, f);
     for (int a = 0; a < 8; ++a) f[a] = fma(Real(call_.coefficient), p[a], f[a]);
     force_.store(block, mu, f);

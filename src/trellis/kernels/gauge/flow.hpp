@@ -19,7 +19,7 @@ struct FlowStageCall {
   double c0 = 1, c1 = 0;
 };
 
-template <class Layout, class Storage>
+template <class Layout, class Storage, ActionLoops known = ActionLoops::with_rectangles>
 class FlowStage {
  public:
   using Gauge = GaugeView<Layout, Storage>;
@@ -36,9 +36,11 @@ class FlowStage {
   /// Does one direction, which is what a thread of a GPU takes.
   TRELLIS_SITE_FN void operator()(int block, int mu) const {
     const Position x = V_.at(block);
-    const auto link = V_.link(x, mu);
+    const auto staples = action_staples<known>(V_, x, mu, call_.c0, call_.c1);
+    const auto link =
+        V_.link(x, mu);  // it comes behind the staples, which need all registers of a GPU's thread
     Real z[8], w[8];
-    algebra_components(mul_dagger(action_staples(V_, x, mu, call_.c0, call_.c1), link), z);
+    algebra_components(mul_dagger(staples, link), z);
     W_.load(block, mu, w);
     for (int i = 0; i < 8; ++i) w[i] = fma(Real(call_.a), z[i], Real(call_.b) * w[i]);
     W_.store(block, mu, w);

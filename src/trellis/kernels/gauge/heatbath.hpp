@@ -6,7 +6,10 @@
 /// With W = U V^dagger and its SU(2) part k n (k >= 0, n in SU(2)) in a subgroup, U -> g U changes the action
 /// by that of tr(g n): h = g n has the density sqrt(1 - h0^2) exp(alpha h0), alpha = 2 beta k / 3, with its
 /// direction uniform. Over-relaxation takes g = n^dagger n^dagger, which keeps the action.
+#include <type_traits>
+
 #include "trellis/algebra/su3_random.hpp"
+#include "trellis/algebra/unroll.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
@@ -98,7 +101,7 @@ TRELLIS_SITE_FN Quaternion<R> draw_su2(const SiteRandom<R>& random, uint32_t fir
 template <class R>
 TRELLIS_SITE_FN void heatbath_link(const SiteRandom<R>& random, uint32_t first_draw, double beta,
                                    ColorMatrix<R>& link, ColorMatrix<R>& product) {
-  for (int k = 0; k < 3; ++k) {
+  const auto visit = [&](int k) TRELLIS_INLINE_LAMBDA {
     const int p = su2_first_row(k), q = su2_second_row(k);
     const Quaternion<R> a = su2_part(product, p, q);
     const R length = length_of(a);
@@ -106,6 +109,12 @@ TRELLIS_SITE_FN void heatbath_link(const SiteRandom<R>& random, uint32_t first_d
     const Quaternion<R> g = h * conj(normalised(a, length));
     multiply_su2(g, p, q, link);
     if (k < 2) multiply_su2(g, p, q, product);
+  };
+  if constexpr (std::is_same_v<R,
+                               double>) {  // a GPU has matrices in registers where every index is a constant
+    unroll<3>(visit);
+  } else {
+    for (int k = 0; k < 3; ++k) visit(k);
   }
 }
 
@@ -134,8 +143,9 @@ class HeatbathUpdate {
     const int mu = call_.update.mu;
     const SiteRandom<Real> random(call_.key, RandomPurpose::heatbath, call_.trajectory,
                                   load_integers<Real>(call_.sites + size_t(block) * Gauge::W));
+    const auto staples = staple_sum(U_, U_.at(block), mu);
     ColorMatrix<Real> link = U_.link(U_.at(block), mu);
-    ColorMatrix<Real> product = mul_dagger(link, staple_sum(U_, U_.at(block), mu));
+    ColorMatrix<Real> product = mul_dagger(link, staples);
     heatbath_link(random, call_.sweep << 20 | uint32_t(mu) << 18, call_.beta, link, product);
     U_.store(block, mu, link);
   }
@@ -154,8 +164,9 @@ class OverrelaxationUpdate {
       : mu_{call.mu}, U_{call.gauge.links, call.gauge.tables} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
+    const auto staples = staple_sum(U_, U_.at(block), mu_);
     ColorMatrix<Real> link = U_.link(U_.at(block), mu_);
-    ColorMatrix<Real> product = mul_dagger(link, staple_sum(U_, U_.at(block), mu_));
+    ColorMatrix<Real> product = mul_dagger(link, staples);
     overrelax_link(link, product);
     U_.store(block, mu_, link);
   }

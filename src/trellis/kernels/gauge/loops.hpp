@@ -52,8 +52,11 @@ class PlaquetteSum {
     for (int mu = 0; mu < 4; ++mu)
       for (int nu = mu + 1; nu < 4; ++nu) {
         if (!directions_.has(mu) || !directions_.has(nu)) continue;
-        Real& sum = nu == 3 ? temporal : spatial;
-        sum = sum + plane(x, mu, nu);
+        const Real of_plane = plane(x, mu, nu);
+        if (nu == 3)
+          temporal = temporal + of_plane;
+        else
+          spatial = spatial + of_plane;
       }
     const Real third(1.0 / 3.0);
     return {third * spatial, third * temporal};
@@ -88,7 +91,8 @@ class RectangleSum {
         if (nu == mu || !directions_.has(nu)) continue;
         const Position y = U_.step(x, nu, 1);
         const auto far = U_.link(y, mu) * U_.link(U_.step(y, mu, 1), mu);
-        sum = sum + real_trace_mul_dagger(twice * U_.link(x2, nu), U_.link(x, nu) * far);
+        const auto around = U_.link(x, nu) * far;
+        sum = sum + real_trace_mul_dagger(twice * U_.link(x2, nu), around);
       }
     }
     return {Real(1.0 / 3.0) * sum};

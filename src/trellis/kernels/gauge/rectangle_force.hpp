@@ -17,7 +17,7 @@
 ///
 /// These are 20 products a plaquette, 120 a site, where walks along all loops take 336. All that a plane
 /// needs lies in two-dimensional slices of the lattice (lattice/plane_slices.hpp), whose staples, f, b and X
-/// stay in a cache. A GPU, whose scratch memory does not, takes f and b twice.
+/// stay in a cache. On a GPU they do not (rectangle_links.hpp).
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
@@ -36,8 +36,8 @@ struct SliceForceCall {
   const int32_t *blocks = nullptr, *places = nullptr;
   const int32_t *plaquettes = nullptr, *inner = nullptr;  ///< they are places
   int plaquette_count = 0, inner_count = 0;
-  void* scratch = nullptr;   ///< each thread (on a GPU: slice) has slice_matrices matrices for every place
-  size_t scratch_reals = 0;  ///< the next thread's (slice's) memory begins so much further on
+  void* scratch = nullptr;   ///< each thread has slice_matrices matrices for every place
+  size_t scratch_reals = 0;  ///< the next thread's memory begins so much further on
   double c0 = 1, c1 = 0;
   double coefficient = 0;  ///< it is beta / 6 (times a step, a sign)
 };
@@ -57,7 +57,6 @@ class SliceForce {
         links_{call.gauge.links},
         scratch_{RawField{scratch, nullptr, slice_matrices}},
         force_{call.force} {}
-  int first_place = 0;  ///< it is a place of the scratch memory
 
   TRELLIS_SITE_FN void operator()(int slice) const {
     for (int i = 0; i < call_.blocks_per_slice; ++i) staples_of(slice, i);
@@ -65,6 +64,7 @@ class SliceForce {
     for (int i = 0; i < call_.inner_count; ++i) update_of(slice, i);
   }
 
+ private:
   // These do the three parts of a slice, of which each needs all of the one before, on element i of what a
   // part works on.
   TRELLIS_SITE_FN void staples_of(int slice, int i) const { staples(blocks_of(slice)[i], i); }
@@ -74,7 +74,6 @@ class SliceForce {
   }
   TRELLIS_SITE_FN void update_of(int slice, int i) const { update(blocks_of(slice)[call_.inner[i]]); }
 
- private:
   TRELLIS_SITE_FN const int32_t* blocks_of(int slice) const {
     return call_.blocks + size_t(slice) * size_t(call_.blocks_per_slice);
   }
@@ -95,10 +94,10 @@ class SliceForce {
   }
   TRELLIS_SITE_FN Matrix link(Position x, int mu) const { return load(links_, x.block, mu, x.shift); }
   TRELLIS_SITE_FN Matrix stored(Position x, int kind) const {
-    return load(scratch_, first_place + call_.places[x.block], kind, x.shift);
+    return load(scratch_, call_.places[x.block], kind, x.shift);
   }
   TRELLIS_SITE_FN void store(int place, int kind, const Matrix& m) const {
-    store_object<Matrix, Array, Real, 18>(scratch_, first_place + place, kind, m);
+    store_object<Matrix, Array, Real, 18>(scratch_, place, kind, m);
   }
 
   /// Forms the staple of each link of the plaquette at y. L1's and L4's lie beyond the plaquettes of y-nu and
@@ -113,17 +112,8 @@ class SliceForce {
     const Matrix b = L4 * L3;
     store(place, upper_mu, mul_dagger(b, L2));
     store(place, lower_nu, dagger_mul(L1, b));
-    if constexpr (!Gauge::Array::is_gpu) {
-      store(place, front, f);
-      store(place, back, b);
-    }
-  }
-  /// Returns f or b of a plaquette, as stored or made of its links.
-  TRELLIS_SITE_FN Matrix product(int block, int kind, const Matrix& first, const Matrix& second) const {
-    if constexpr (Gauge::Array::is_gpu)
-      return first * second;
-    else
-      return stored({block, 0}, kind);
+    store(place, front, f);
+    store(place, back, b);
   }
 
   TRELLIS_SITE_FN void loops(int block, int place) const {
@@ -132,11 +122,11 @@ class SliceForce {
     const Position y = U_.at(block), ahead = U_.step(y, mu, 1), above = U_.step(y, nu, 1);
     const Matrix L1 = link(y, mu), L2 = link(ahead, nu), L3 = link(above, mu), L4 = link(y, nu);
     const Matrix L1_out = c1 * stored(U_.step(y, nu, -1), lower_mu), L2_out = c1 * stored(ahead, upper_nu);
-    const Matrix f = product(block, front, L1, L2), f_out = L1_out * L2 + L1 * L2_out;
+    const Matrix f = stored({block, 0}, front), f_out = L1_out * L2 + L1 * L2_out;
     const Matrix L3_out = c1 * stored(above, upper_mu), L4_out = c1 * stored(U_.step(y, mu, -1), lower_nu);
     store(place, X3, dagger_mul(f, c0 * L4 + L4_out) + dagger_mul(f_out, L4));
     store(place, X4, mul_dagger(c0 * L3 + L3_out, f) + mul_dagger(L3, f_out));
-    const Matrix b = product(block, back, L4, L3), b_out = L4_out * L3 + L4 * L3_out;
+    const Matrix b = stored({block, 0}, back), b_out = L4_out * L3 + L4 * L3_out;
     store(place, X1, mul_dagger(c0 * L2 + L2_out, b) + mul_dagger(L2, b_out));
     store(place, X2, dagger_mul(b, c0 * L1 + L1_out) + dagger_mul(b_out, L1));
   }

@@ -54,6 +54,7 @@ template <class Layout, class Storage>
 class StoutChainLink {
  public:
   using Gauge = GaugeView<Layout, Storage>;
+  using Array = SiteArray<Layout, Storage, 18>;
   using Real = typename Gauge::Real;
   using Matrix = ColorMatrix<Real>;
   using Antihermitian = AntihermitianMatrix<Real>;
@@ -62,20 +63,22 @@ class StoutChainLink {
         U_{call.gauge.links, call.gauge.tables},
         C_{call.staples, call.gauge.tables},
         G_{call.derivative, call.gauge.tables},
-        X_{call.X, call.gauge.tables},
-        Z_{call.Z, call.gauge.tables} {}
+        X_{call.X},
+        Z_{call.Z} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
+    for (int mu = 0; mu < 4; ++mu) (*this)(block, mu);
+  }
+  /// Does one direction, which is what a thread of a GPU takes.
+  TRELLIS_SITE_FN void operator()(int block, int mu) const {
     const Position x = U_.at(block);
-    for (int mu = 0; mu < 4; ++mu) {
-      bool is_smeared = false;
-      for (int nu = 0; nu < 4; ++nu) is_smeared = is_smeared || (nu != mu && call_.rho[mu][nu] != 0);
-      if (is_smeared) {
-        link_part(block, mu, U_.link(x, mu), G_.link(x, mu), C_.link(x, mu));
-      } else {
-        store_antihermitian(X_, call_.X, block, mu, antihermitian(zero_matrix<Real>()));
-        store_antihermitian(Z_, call_.Z, block, mu, antihermitian(zero_matrix<Real>()));
-      }
+    bool is_smeared = false;
+    for (int nu = 0; nu < 4; ++nu) is_smeared = is_smeared || (nu != mu && call_.rho[mu][nu] != 0);
+    if (is_smeared) {
+      link_part(block, mu, U_.link(x, mu), G_.link(x, mu), C_.link(x, mu));
+    } else {
+      store_antihermitian(X_, call_.X, block, mu, antihermitian(zero_matrix<Real>()));
+      store_antihermitian(Z_, call_.Z, block, mu, antihermitian(zero_matrix<Real>()));
     }
   }
 
@@ -115,10 +118,19 @@ class StoutChainLink {
   }
 
   /// Stores the diagonal's imaginary parts and the lower triangle: nothing else is read.
-  TRELLIS_SITE_FN static void store_antihermitian(const Gauge& view, const RawField& field, int block, int mu,
-                                                  const Antihermitian& X) {
+  TRELLIS_SITE_FN static void store_antihermitian(const Array& array, const RawField& field, int block,
+                                                  int mu, const Antihermitian& X) {
     if constexpr (Gauge::Array::is_gpu) {
-      view.store(block, mu, dense(X));
+      const Matrix full = dense(X);
+      unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
+        unroll<i + 1>([&](auto j) TRELLIS_INLINE_LAMBDA {
+          const Real number[2] = {full.e[i][j].re, full.e[i][j].im};
+          if constexpr (sizeof(Storage) == 8)  // a number is a vector of the layout
+            array.template store_group<2>(block, mu, 2 * (Nc * i + j), number);
+          else
+            array.template store_part<2>(block, mu, 2 * (Nc * i + j), number);
+        });
+      });
     } else {
       constexpr int W = Layout::lanes;
       Storage* p = static_cast<Storage*>(field.data) + (size_t(block) * 4 + size_t(mu)) * (18 * W);
@@ -133,7 +145,8 @@ class StoutChainLink {
   }
 
   StoutChainCall call_;
-  Gauge U_, C_, G_, X_, Z_;
+  Gauge U_, C_, G_;
+  Array X_, Z_;
 };
 
 template <class Layout, class Storage>
@@ -165,6 +178,19 @@ class StoutChainStaples {
         G[nu] = G[nu] - lower(x, nu, mu, other, rho);
       }
     for (int mu = 0; mu < 4; ++mu) store_object<Matrix, Array, Real, 18>(G_, block, mu, G[mu]);
+  }
+  /// Does one direction, which is what a thread of a GPU takes: four sums are too many for its registers.
+  TRELLIS_SITE_FN void operator()(int block, int mu) const {
+    const Position x = steps_.at(block);
+    Matrix G = load_object<Matrix, Array, Real, 18>(G_, block, mu);
+    TRELLIS_GPU_LOOP
+    for (int nu = 0; nu < 4; ++nu) {
+      if (nu == mu || (call_.rho[mu][nu] == 0 && call_.rho[nu][mu] == 0)) continue;
+      const Real rho(call_.rho[mu][nu]), other(call_.rho[nu][mu]);
+      G = mu < nu ? G - upper_of_first(x, mu, nu, rho, other) : G - upper_of_second(x, nu, mu, other, rho);
+      G = G - lower(x, mu, nu, rho, other);
+    }
+    store_object<Matrix, Array, Real, 18>(G_, block, mu, G);
   }
 
  private:
@@ -212,6 +238,23 @@ class StoutChainStaples {
     }
     const Antihermitian sum = combination(other, X_a, rho, antihermitian(Z_, x, mu));
     G_nu = G_nu - mul_dagger(dagger_mul(a_b, sum) - rho * mul_dagger(X_b, a_b), link(x, mu));
+  }
+  // These are what upper() takes from G_mu and G_nu, one for each.
+  TRELLIS_SITE_FN Matrix upper_of_first(Position x, int mu, int nu, const Real& rho,
+                                        const Real& other) const {
+    const Position ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
+    const Matrix a_b = mul_dagger(link(ahead, nu), link(above, mu));
+    const Antihermitian X_a = antihermitian(X_, ahead, nu), X_b = antihermitian(X_, above, mu);
+    const Antihermitian sum = combination(rho, X_b, other, antihermitian(Z_, x, nu));
+    return mul_dagger(a_b * sum - other * (X_a * a_b), link(x, nu));
+  }
+  TRELLIS_SITE_FN Matrix upper_of_second(Position x, int mu, int nu, const Real& rho,
+                                         const Real& other) const {
+    const Position ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
+    const Matrix a_b = mul_dagger(link(ahead, nu), link(above, mu));
+    const Antihermitian X_a = antihermitian(X_, ahead, nu), X_b = antihermitian(X_, above, mu);
+    const Antihermitian sum = combination(other, X_a, rho, antihermitian(Z_, x, mu));
+    return mul_dagger(dagger_mul(a_b, sum) - rho * mul_dagger(X_b, a_b), link(x, mu));
   }
   TRELLIS_SITE_FN Matrix lower(Position x, int mu, int nu, const Real& rho, const Real& other) const {
     const Position down = steps_.step(x, nu, -1), corner = steps_.step(down, mu, 1);

@@ -2,7 +2,7 @@
 // instantiate: BACKEND=cuda STORAGE=double,float
 #include "trellis/kernels/gauge/stout_chain.hpp"
 
-#include "trellis/device/launch.hpp"
+#include "trellis/device/launch_links.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -10,13 +10,19 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_stout_chain_link(const StoutChainCall& call, const SiteRange& inner_blocks) {
   const StoutChainLink<Layout, Storage> kernel(call);
-  launch::for_each_site(inner_blocks, kernel);
+  if constexpr (launch::is_on_gpu<Layout>)
+    launch::for_each_link<2>(inner_blocks, kernel);
+  else
+    launch::for_each_site(inner_blocks, kernel);
 }
 
 template <class Layout, class Storage>
 void launch_stout_chain_staples(const StoutChainCall& call, const SiteRange& inner_blocks) {
   const StoutChainStaples<Layout, Storage> kernel(call);
-  launch::for_each_site(inner_blocks, kernel);
+  if constexpr (launch::is_on_gpu<Layout>)
+    launch::for_each_link<3>(inner_blocks, kernel);
+  else
+    launch::for_each_site(inner_blocks, kernel);
 }
 
 template void launch_stout_chain_link<InstantiatedLayout, InstantiatedStorage>(const StoutChainCall&,
