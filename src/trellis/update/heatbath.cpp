@@ -58,7 +58,9 @@ Heatbath::Heatbath(const HeatbathParams& params) : params_{params} {
 void Heatbath::update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t trajectory) {
   stop_together(U.lattice().communicator());
   const int64_t sweeps = int64_t(params_.heatbath_sweeps) + params_.overrelaxation_sweeps;
-  const bool is_long = sweeps * int64_t(U.layout().blocks()) * U.lanes() >= params_.least_interruptible;
+  const int64_t speed = launches_can_be_cut(U.backend()) ? 1 : 100;  // a GPU does as much as so many cores
+  const bool is_long =
+      sweeps * int64_t(U.layout().blocks()) * U.lanes() / speed >= params_.least_interruptible;
   std::optional<GaugeField> before;
   if (is_long) before = U;
   try {

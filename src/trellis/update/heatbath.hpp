@@ -13,8 +13,8 @@ struct HeatbathParams {
   double beta = 6.0;              ///< it is any value >= 0
   int heatbath_sweeps = 1;        ///< an update has so many, 0 .. 4095
   int overrelaxation_sweeps = 0;  ///< an update has so many after the heat-bath sweeps
-  /// An update can be interrupted from so many sweeps times sites of a rank on (half a second of a core): the
-  /// copy of the links that this needs costs a tenth of a sweep.
+  /// An update can be interrupted from so many sweeps times sites of a rank on (half a second of a core), and
+  /// on a GPU from a hundred times as many: the copy of the links that this needs costs a tenth of a sweep.
   int64_t least_interruptible = int64_t(1) << 19;
 };
 

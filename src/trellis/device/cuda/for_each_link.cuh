@@ -13,7 +13,7 @@ void for_each_link(const SiteRange& range, const F& f) {
 #else
 /// The warps of a block take the directions of the same 32 sites: what they have in common is in the first
 /// cache.
-template <int least_blocks, class F>
+template <class F, int least_blocks>
 __global__ void __launch_bounds__(threads_per_block, least_blocks)
     link_kernel(const __grid_constant__ F f, const int32_t* list, int begin, int count) {
   static_assert(threads_per_block == 4 * 32);
@@ -29,7 +29,7 @@ template <int least_blocks, class F>
 void for_each_link(const SiteRange& range, const F& f) {
   if (range.size() == 0) return;
   const unsigned blocks = unsigned((range.size() + 31) / 32);
-  link_kernel<least_blocks>
+  link_kernel<F, least_blocks>
       <<<blocks, threads_per_block, 0, launch_stream()>>>(f, range.list, range.begin, range.size());
   require_launched(typeid(F));
 }

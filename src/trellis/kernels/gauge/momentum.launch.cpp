@@ -2,7 +2,7 @@
 // instantiate: BACKEND=cuda STORAGE=double
 #include "trellis/kernels/gauge/momentum.hpp"
 
-#include "trellis/device/launch.hpp"
+#include "trellis/device/launch_links.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -17,7 +17,10 @@ template <class Layout, class Storage>
 void launch_link_drift(const GaugeCall& gauge, const RawField& P, double step,
                        const SiteRange& inner_blocks) {
   const LinkDrift<Layout, Storage> kernel(gauge, P, step);
-  launch::for_each_site(inner_blocks, kernel);
+  if constexpr (launch::is_on_gpu<Layout>)
+    launch::for_each_link<4>(inner_blocks, kernel);
+  else
+    launch::for_each_site(inner_blocks, kernel);
 }
 
 template <class Layout, class Storage>
