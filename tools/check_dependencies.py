@@ -5,8 +5,8 @@ The rule itself stands in src/CMakeLists.txt, in the lines `trellis_add_folder(n
 may include itself, the folders it sees, and all that those see. Besides:
 
 - reference/ includes algebra/, lattice/ and base/ only;
-- kernels' x.hpp see views: nothing of device/; their launches x.launch.cpp see device/launch.hpp alone and
-  name neither cpu:: nor cuda::, and there are no launches for one backend;
+- kernels' x.hpp see views: nothing of device/; their launches x.launch.cpp see device/launch.hpp and
+  launch_links.hpp alone, name neither cpu:: nor cuda::, and there are no launches for one backend;
 - kernels' x.hpp do not bring memory nearer (no read_ahead, no ask_for, no claims of lines): views and walks
   do that, and only launches include x_lines.hpp, which says what a block reads and writes;
 - mpi.h is included only in comm/mpi/ and io/, and cuda_runtime.h only in device/cuda/; OpenMP is used only
@@ -49,7 +49,7 @@ CLOCK = re.compile(
     r"omp_get_wtime|__rdtsc)\b|\bstd::(time|clock)\("
 )
 BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*|[Cc]laim\w*)\b")
-LAUNCH = "trellis/device/launch.hpp"
+LAUNCHES = ("trellis/device/launch.hpp", "trellis/device/launch_links.hpp")
 LINES = "_lines.hpp"
 LOADER = "ground.compiled_core"
 # These are the base classes of operators and of quarks in run files, with the rooms that may ask for classes
@@ -170,8 +170,8 @@ def check_folders(root: Path, rule: dict[str, set[str]]) -> Iterator[str]:
                 yield f"{where}:{number}: what blocks read and write is for launches, not {name}"
             elif kernel_text and parts[1] == "device":
                 yield f"{where}:{number}: a kernel's text sees views only, not {name}"
-            elif folder == "kernels" and parts[1] == "device" and name != LAUNCH:
-                yield f"{where}:{number}: a launch sees {LAUNCH} only, not {name}"
+            elif folder == "kernels" and parts[1] == "device" and name not in LAUNCHES:
+                yield f"{where}:{number}: a launch sees {LAUNCHES[0]} and launch_links.hpp only, not {name}"
         yield from check_privileges(path, where, inside)
 
 
@@ -182,7 +182,7 @@ def check_kernel(path: Path, where: Path) -> Iterator[str]:
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         code = line.partition("//")[0]
         if match := BACKEND_NAME.search(code):
-            yield f"{where}:{number}: kernels are launched by {LAUNCH} and do not name {match[0]}"
+            yield f"{where}:{number}: kernels are launched by {LAUNCHES[0]} and do not name {match[0]}"
         is_text = path.suffix == ".hpp" and not path.name.endswith(LINES)
         if is_text and (match := BRINGING.search(code)):
             yield f"{where}:{number}: walks and views bring memory nearer, not a kernel's text: {match[0]}"
