@@ -26,6 +26,7 @@ ON_CPUS_ALONE = {
     "launch_block_face",
     "launch_copy_to_blocks",
     "launch_copy_from_blocks",
+    "launch_slice_force",  # GPUs have launch_rectangle_links
 }
 
 
