@@ -55,7 +55,7 @@ void fill_on_host(SpinorField& out, const SpinorField& up, const SpinorField& do
     const Complex<double> phase = rounded_product(shape.wrapped, shape.phases(0, &global[0]));
     for (int column = 0; column < 12; ++column) {
       double b[24];
-      nucleon_sink_column(b, K, column, phase);
+      nucleon_sink_column(b, &K.at(column, 0), phase);
       out.set_site(out.layout().position(x), column, b);
     }
   });

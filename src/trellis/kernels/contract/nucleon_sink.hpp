@@ -46,31 +46,57 @@ TRELLIS_SITE_FN Complex<double> fused_product(const Complex<double>& a, const Co
   return {fma(a.re, b.re, -(a.im * b.im)), fma(a.re, b.im, a.im * b.re)};
 }
 
-TRELLIS_SITE_FN void add_nucleon_term(SpinColourMatrix& K, const SpinColourMatrix& U,
-                                      const SpinColourMatrix& D, const NucleonSinkShape& shape,
-                                      const NucleonSpins& t, int sink, int source) {
+/// A term has these rows and columns of the quarks, with a sign in w.
+struct NucleonTerm {
+  int alpha, beta, gamma, alpha2, beta2, delta;
+  Complex<double> w;
+};
+TRELLIS_SITE_FN NucleonTerm nucleon_term(const NucleonSpins& t, int sink, int source) {
   // The six permutations of three colours come with the even ones first: 012, 120, 201, 021, 210, 102.
   const int a = sink < 3 ? sink : (6 - sink) % 3, b = (a + (sink < 3 ? 1 : 2)) % 3, c = 3 - a - b;
   const int a2 = source < 3 ? source : (6 - source) % 3, b2 = (a2 + (source < 3 ? 1 : 2)) % 3,
             c2 = 3 - a2 - b2;
-  const int alpha = 3 * t.alpha + a, beta = 3 * t.beta + b, gamma = 3 * t.gamma + c;
-  const int alpha2 = 3 * t.alpha_source + a2, beta2 = 3 * t.beta_source + b2, delta = 3 * t.delta + c2;
   const double sign = (sink < 3) == (source < 3) ? 1.0 : -1.0;
-  const Complex<double> w{sign * t.re, sign * t.im};
-  if (shape.down != 0.0) {
-    const Complex<double> pair = rounded_product(U.at(alpha, alpha2), U.at(gamma, delta)) -
-                                 rounded_product(U.at(alpha, delta), U.at(gamma, alpha2));
-    K.at(beta2, beta) = K.at(beta2, beta) + rounded_product(shape.down * w, pair);
-  }
-  if (shape.up == 0.0) return;
-  const Complex<double> wd = rounded_product(shape.up * w, D.at(beta, beta2));
-  K.at(alpha2, alpha) = K.at(alpha2, alpha) + fused_product(wd, U.at(gamma, delta));
-  K.at(delta, gamma) = K.at(delta, gamma) + fused_product(wd, U.at(alpha, alpha2));
-  K.at(delta, alpha) = K.at(delta, alpha) - fused_product(wd, U.at(gamma, alpha2));
-  K.at(alpha2, gamma) = K.at(alpha2, gamma) - fused_product(wd, U.at(alpha, delta));
+  return {3 * t.alpha + a,        3 * t.beta + b,   3 * t.gamma + c,           3 * t.alpha_source + a2,
+          3 * t.beta_source + b2, 3 * t.delta + c2, {sign * t.re, sign * t.im}};
 }
 
-/// Sets column `column` of the source to gamma5 conj(phase K[column]): b[re, im of 12].
+TRELLIS_SITE_FN void add_nucleon_term(SpinColourMatrix& K, const SpinColourMatrix& U,
+                                      const SpinColourMatrix& D, const NucleonSinkShape& shape,
+                                      const NucleonSpins& spins, int sink, int source) {
+  const NucleonTerm t = nucleon_term(spins, sink, source);
+  if (shape.down != 0.0) {
+    const Complex<double> pair = rounded_product(U.at(t.alpha, t.alpha2), U.at(t.gamma, t.delta)) -
+                                 rounded_product(U.at(t.alpha, t.delta), U.at(t.gamma, t.alpha2));
+    K.at(t.beta2, t.beta) = K.at(t.beta2, t.beta) + rounded_product(shape.down * t.w, pair);
+  }
+  if (shape.up == 0.0) return;
+  const Complex<double> wd = rounded_product(shape.up * t.w, D.at(t.beta, t.beta2));
+  K.at(t.alpha2, t.alpha) = K.at(t.alpha2, t.alpha) + fused_product(wd, U.at(t.gamma, t.delta));
+  K.at(t.delta, t.gamma) = K.at(t.delta, t.gamma) + fused_product(wd, U.at(t.alpha, t.alpha2));
+  K.at(t.delta, t.alpha) = K.at(t.delta, t.alpha) - fused_product(wd, U.at(t.gamma, t.alpha2));
+  K.at(t.alpha2, t.gamma) = K.at(t.alpha2, t.gamma) - fused_product(wd, U.at(t.alpha, t.delta));
+}
+
+/// Adds what the same term adds to one row of K. The rows beta2, alpha2 and delta have different colours.
+template <class Quark>
+TRELLIS_SITE_FN void add_nucleon_term_to_row(Complex<double> (&K)[SpinColourMatrix::size], int row,
+                                             const Quark& U, const Quark& D, const NucleonSinkShape& shape,
+                                             const NucleonTerm& t) {
+  if (row == t.beta2) {
+    if (shape.down == 0.0) return;
+    const Complex<double> pair = rounded_product(U.at(t.alpha, t.alpha2), U.at(t.gamma, t.delta)) -
+                                 rounded_product(U.at(t.alpha, t.delta), U.at(t.gamma, t.alpha2));
+    K[t.beta] = K[t.beta] + rounded_product(shape.down * t.w, pair);
+  } else if (shape.up != 0.0 && (row == t.alpha2 || row == t.delta)) {
+    const Complex<double> wd = rounded_product(shape.up * t.w, D.at(t.beta, t.beta2));
+    const int more = row == t.alpha2 ? t.alpha : t.gamma, less = row == t.alpha2 ? t.gamma : t.alpha;
+    const int column = row == t.alpha2 ? t.delta : t.alpha2;
+    K[more] = K[more] + fused_product(wd, U.at(less, column));
+    K[less] = K[less] - fused_product(wd, U.at(more, column));
+  }
+}
+
 TRELLIS_SITE_FN void nucleon_sink(SpinColourMatrix& K, const SpinColourMatrix& U, const SpinColourMatrix& D,
                                   const NucleonSinkShape& shape) {
   for (int i = 0; i < SpinColourMatrix::size * SpinColourMatrix::size; ++i) K.e[i] = {0.0, 0.0};
@@ -79,10 +105,11 @@ TRELLIS_SITE_FN void nucleon_sink(SpinColourMatrix& K, const SpinColourMatrix& U
       for (int source = 0; source < 6; ++source)
         add_nucleon_term(K, U, D, shape, shape.spins[n], sink, source);
 }
-TRELLIS_SITE_FN void nucleon_sink_column(double (&b)[24], const SpinColourMatrix& K, int column,
+/// Sets a column of the source to gamma5 conj(phase row), with that row of K: b[re, im of 12].
+TRELLIS_SITE_FN void nucleon_sink_column(double (&b)[24], const Complex<double>* row,
                                          const Complex<double>& phase) {
   for (int i = 0; i < SpinColourMatrix::size; ++i) {
-    const Complex<double> z = rounded_product(phase, K.at(column, i));
+    const Complex<double> z = rounded_product(phase, row[i]);
     b[2 * i] = i < 6 ? z.re : -z.re;
     b[2 * i + 1] = i < 6 ? -z.im : z.im;
   }
@@ -95,49 +122,44 @@ struct NucleonSinkCall {
   SiteCoordinates coordinates;  ///< they belong to that parity
 };
 
-/// It computes a site of a device. Its matrices lie in the thread's own memory.
+/// It computes a column of a site's source on a device.
 template <class Layout, class Storage>
-class NucleonSinkAtSite {
+class NucleonSinkColumn {
  public:
   using Array = SiteArray<Layout, Storage, 24>;
-  explicit NucleonSinkAtSite(const NucleonSinkCall& call)
-      : up_{call.up},
-        down_{call.down},
-        out_{call.out},
-        shape_{call.shape},
-        coordinates_{call.coordinates},
-        is_one_{call.up.data == call.down.data} {}
+  explicit NucleonSinkColumn(const NucleonSinkCall& call)
+      : up_{call.up}, down_{call.down}, out_{call.out}, shape_{call.shape}, coordinates_{call.coordinates} {}
 
-  TRELLIS_SITE_FN void operator()(int site) const {
-    SpinColourMatrix U, D, K;
-    load(up_, site, U);
-    if (!is_one_) load(down_, site, D);
-    nucleon_sink(K, U, is_one_ ? U : D, shape_);
+  TRELLIS_SITE_FN void operator()(int site, int column) const {
+    const QuarkAtSite U{up_, site}, D{down_, site};
+    Complex<double> row[SpinColourMatrix::size];
+    for (Complex<double>& z : row) z = {0.0, 0.0};
+    for (int n = 0; n < shape_.count; ++n)
+      for (int sink = 0; sink < 6; ++sink)
+        for (int source = 0; source < 6; ++source)
+          add_nucleon_term_to_row(row, column, U, D, shape_, nucleon_term(shape_.spins[n], sink, source));
     int x[Nd];
     coordinates_.global(site, x);
-    const Complex<double> phase = rounded_product(shape_.wrapped, shape_.phases(0, x));
-    for (int column = 0; column < SpinColourMatrix::size; ++column) {
-      double b[24];
-      nucleon_sink_column(b, K, column, phase);
-      out_.store(site, column, b);
-    }
+    double b[24];
+    nucleon_sink_column(b, row, rounded_product(shape_.wrapped, shape_.phases(0, x)));
+    out_.store(site, column, b);
   }
 
  private:
-  TRELLIS_SITE_FN static void load(const Array& columns, int site, SpinColourMatrix& S) {
-    for (int column = 0; column < SpinColourMatrix::size; ++column) {
-      typename Array::Real psi[24];
-      columns.load(site, column, psi);
-      for (int i = 0; i < SpinColourMatrix::size; ++i)
-        S.at(i, column) = {double(psi[2 * i]), double(psi[2 * i + 1])};
+  /// It reads the propagator where it lies.
+  struct QuarkAtSite {
+    const Array& columns;
+    int site;
+    TRELLIS_SITE_FN Complex<double> at(int row, int column) const {
+      const auto z = columns.template number<Access::constant>(site, column, row, typename Array::Real(1));
+      return {double(z.re), double(z.im)};
     }
-  }
+  };
 
   Array up_, down_;
   SiteArray<Layout, double, 24> out_;
   NucleonSinkShape shape_;
   SiteCoordinates coordinates_;
-  bool is_one_;
 };
 
 struct SiteRange;

@@ -8,7 +8,7 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_nucleon_sink(const NucleonSinkCall& call, const SiteRange& sites) {
-  launch::for_each_site(sites, NucleonSinkAtSite<Layout, Storage>(call));
+  launch::for_each_site(sites, SpinColourMatrix::size, NucleonSinkColumn<Layout, Storage>(call));
 }
 
 template void launch_nucleon_sink<InstantiatedLayout, InstantiatedStorage>(const NucleonSinkCall&,
