@@ -151,7 +151,7 @@ class DeviceSums {
       stop_together(communicator);
       add_times(first, std::min(chunk_times_, times_ - first), write_products);
     }
-    Memory found = Memory::to_be_written(totals_.bytes(), Backend::cpu);
+    Memory found = Memory::to_be_written(totals_.bytes(), Backend{});
     totals_.copy_to_host(found.data(), totals_.bytes());
     return found;
   }
