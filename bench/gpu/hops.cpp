@@ -86,6 +86,35 @@ void staggered(Section& section, const GaugeField& U, Precision precision, bool 
     });
 }
 
+/// Times what the even-odd operator of domain walls consists of, each by itself.
+void parts_of_domain_wall(Section& section, const DomainWallMatrix& matrix, Precision precision) {
+  const int Ls = matrix.params().Ls;
+  const HoppingTerm& hop = matrix.hop();
+  const Geometry& geometry = hop.links().layout().geometry();
+  const double half = 0.5 * double(geometry.volume());
+  const double two_fields = half * (hop.bytes_per_site(2 * Ls) - hop.bytes_per_site(Ls));
+  const double hop_bytes = half * hop.bytes_per_site(Ls), hop_flops = half * Ls * wilson_hop_flops;
+  const double fifth_flops = half * Ls * matrix.fifth_flops(FifthMatrix::K);
+  SpinorField in = matrix.make_field(Subset::even, 1), out = matrix.make_field(Subset::odd, 1);
+  SpinorField x = matrix.make_field(Subset::odd, 1);
+  fill(in);
+  fill(x);
+  const auto part = [&](const std::string& name, double flops, double bytes,
+                        const std::function<void()>& call) {
+    section.print(row_of(section, message("domain wall, Ls ", Ls, ": ", name), geometry.lattice(), precision,
+                         12, 1, time_of(call), flops, bytes, ""));
+  };
+  part("hop", hop_flops, hop_bytes, [&] { hop.apply(out, 1, in, HopTask{}); });
+  part("hop, then K", hop_flops + fifth_flops, hop_bytes,
+       [&] { matrix.apply_hop_then_fifth(out, 1, in, FifthMatrix::K, false); });
+  part("x + hop", hop_flops, hop_bytes + 0.5 * two_fields,
+       [&] { matrix.apply_hop_plus(out, 1, in, -0.25, x, false); });
+  part("x + hop, then K", hop_flops + fifth_flops, hop_bytes + 0.5 * two_fields,
+       [&] { matrix.apply_hop_then_fifth(out, 1, in, FifthMatrix::K, true, -0.25, &x); });
+  part("K", fifth_flops, two_fields, [&] { matrix.apply_fifth(out, x, 1, FifthMatrix::K, false); });
+  part("K^dagger", fifth_flops, two_fields, [&] { matrix.apply_fifth(out, x, 1, FifthMatrix::K, true); });
+}
+
 void domain_wall(Section& section, const GaugeField& U, Precision precision) {
   const int Ls = is_simulated() ? 4 : 12;
   section.run(message("domain wall, ", name_of(precision)), [&] {
@@ -95,25 +124,32 @@ void domain_wall(Section& section, const GaugeField& U, Precision precision) {
     params.b5 = {1.5};
     params.c5 = {0.5};
     const auto make = [&](Backend backend) {
-      return DomainWallSchur(
-          std::make_shared<DomainWallMatrix>(U, params, KernelChoice{precision, 12, backend, 0}),
-          SchurForm::symmetric);
+      return std::make_shared<DomainWallMatrix>(U, params, KernelChoice{precision, 12, backend, 0});
     };
-    const DomainWallSchur S = make(Backend::cuda);
+    const auto matrix = make(Backend::cuda);
+    const DomainWallSchur S(matrix, SchurForm::symmetric);
     SpinorField in = S.make_field(1), out = S.make_field(1);
     fill(in);
-    const Times times = time_of([&] { S.apply(out, in); });
-    std::string bits;
-    if (section.is_compared(U.geometry())) {
-      const DomainWallSchur host = make(Backend::cpu);
-      SpinorField host_in = host.make_field(1), expected = host.make_field(1);
-      fill(host_in);
-      host.apply(expected, host_in);
-      bits = compared(section, message("domain wall, ", name_of(precision)), numbers(out), numbers(expected),
-                      rounding(precision));
+    const bool is_compared = section.is_compared(U.geometry());
+    for (const bool is_dagger : {false, true}) {
+      const auto apply = [&](const DomainWallSchur& D, SpinorField& to, const SpinorField& from) {
+        is_dagger ? D.apply_dagger(to, from) : D.apply(to, from);
+      };
+      const Times times = time_of([&] { apply(S, out, in); });
+      std::string bits;
+      if (is_compared) {
+        const DomainWallSchur host(make(Backend::cpu), SchurForm::symmetric);
+        SpinorField host_in = host.make_field(1), expected = host.make_field(1);
+        fill(host_in);
+        apply(host, expected, host_in);
+        bits = compared(section, message("domain wall, ", name_of(precision)), numbers(out),
+                        numbers(expected), rounding(precision));
+      }
+      const Cost cost = is_dagger ? S.dagger_cost(1) : S.cost(1);
+      section.print(row_of(section, message("domain wall Schur, Ls ", Ls, is_dagger ? ", dagger" : ""),
+                           U.geometry().lattice(), precision, 12, 1, times, cost.flops, cost.bytes, bits));
     }
-    section.print(row_of(section, message("domain wall Schur, Ls ", Ls), U.geometry().lattice(), precision,
-                         12, 1, times, S.cost(1).flops, S.cost(1).bytes, bits));
+    if (!is_compared || is_simulated()) parts_of_domain_wall(section, *matrix, precision);
   });
 }
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "trellis/device/launches.hpp"
 #include "trellis/field/storage/dispatch.hpp"
+#include "trellis/kernels/dirac/hop_then_fifth.hpp"
 #include "trellis/operator/domain_wall.hpp"
 #include "trellis/operator/tiled_spinor.hpp"
 
@@ -86,6 +87,17 @@ void launch(const SpinorField& field, const FifthDimensionCall& call, const Site
   dispatch(field.spec().backend, field.precision(), field.layout().lanes(),
            [&]<class Layout, class Storage>() { launch_fifth_dimension<Layout, Storage>(call, sites); });
 }
+
+/// Launches a hop and the fifth dimension as one, and returns true, where that is possible.
+bool launch_together(const SpinorField& out, const WilsonHopCall& hop, const FifthDimensionCall& call,
+                     const SiteRange& sites) {
+  bool is_done = false;
+  dispatch(out.spec().backend, out.precision(), out.layout().lanes(), [&]<class Layout, class Storage>() {
+    if constexpr (std::is_base_of_v<GpuLayout, Layout>)
+      is_done = launch_hop_then_fifth<Layout, Storage>(hop, call, sites);
+  });
+  return is_done;
+}
 }  // namespace
 
 void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T,
@@ -121,6 +133,12 @@ HopTask DomainWallMatrix::hop_then_fifth(const SpinorField& out, int parity, Fif
     own.in = own.out = place;
     launch(out, own, tile);
     if (norms) norms->add(tile, place);
+  };
+  if (launches_can_be_cut(out.spec().backend)) return task;  // tiles in the cache are as good
+  task.together = [&out, call, norms](const WilsonHopCall& hop, const SiteRange& sites) {
+    if (!launch_together(out, hop, call, sites)) return false;
+    if (norms) norms->add(sites, hop.out);
+    return true;
   };
   return task;
 }

@@ -180,6 +180,7 @@ void HoppingTerm::launch(const WilsonHopCall& call, const SpinorField& out, int 
   const auto step = [&](const SiteRange& tile, const RawField& place) {
     WilsonHopCall own = call;
     own.out = place;
+    if (task.together && task.together(own, tile)) return;
     dispatch(choice_.backend, choice_.precision, out.layout().lanes(), [&]<class Layout, class Storage>() {
       if constexpr (!std::is_same_v<Storage, Fp16>)  // fixed point has no links of 8 reals (field/hop_links)
         if (own.link_reals == 8) return launch_wilson_hop_compressed<Layout, Storage>(own, tile);

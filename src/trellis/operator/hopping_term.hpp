@@ -30,6 +30,8 @@ struct HopTask {
   /// It is called for each tile of output sites right after its hop, with the place in the cache where it
   /// lies, on several threads at once. It may be empty.
   std::function<void(const SiteRange&, const RawField&)> then;
+  /// It is asked to do the hop and `then` in one launch, and returns false where it cannot. It may be empty.
+  std::function<bool(const WilsonHopCall&, const SiteRange&)> together;
 };
 
 /// It sums |field|^2 of each right-hand side tile by tile while a hop writes the field, as a task's `then`.

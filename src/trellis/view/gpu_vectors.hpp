@@ -65,6 +65,16 @@ class GpuVectors {
     return v;
   }
 
+  /// Read and write vectors in memory that a team shares. @pre `p` is a multiple of 16
+  TRELLIS_SITE_FN static Vector read_shared(const void* p) {
+    Vector v;
+    memcpy(&v, __builtin_assume_aligned(p, sizeof(Vector)), sizeof(v));
+    return v;
+  }
+  TRELLIS_SITE_FN static void write_shared(void* p, const Vector& v) {
+    memcpy(__builtin_assume_aligned(p, sizeof(Vector)), &v, sizeof(v));
+  }
+
  private:
   TRELLIS_SITE_FN size_t scale_place(int block, int slot) const {
     return (size_t(block / GpuLayout::warp) * slots_ + slot) * GpuLayout::warp + block % GpuLayout::warp;

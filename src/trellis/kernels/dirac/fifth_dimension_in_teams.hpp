@@ -46,12 +46,29 @@ class FifthDimensionInTeams {
     place.member += slot % teams * members;  // it is the number of the vector
     if constexpr (step == 0) {
       load(state, block, rhs * Ls, place);
-      Real end[width];
-      unroll<groups>([&](auto g) TRELLIS_INLINE_LAMBDA { recur<g>(state, end, place.member); });
-      combine(state, end, block, rhs * Ls, place);
+      go_on(state, block, rhs, place);
     } else {
-      store_scaled(state, block, rhs * Ls, place);
+      store_scaled(state, block, rhs, place);
     }
+  }
+
+  /// Does what follows the loading of y; the member of the place is the number of the vector. In fixed point
+  /// store_scaled() comes after it, once all vectors of the site are there.
+  TRELLIS_SITE_FN void go_on(State& state, int block, int rhs, const TeamPlace& place) const {
+    Real end[width];
+    unroll<groups>([&](auto g) TRELLIS_INLINE_LAMBDA { recur<g>(state, end, place.member); });
+    combine(state, end, block, rhs * Ls, place);
+  }
+  TRELLIS_SITE_FN void store_scaled(const State& state, int block, int rhs, const TeamPlace& place) const {
+    unroll<Ls>([&](auto s) TRELLIS_INLINE_LAMBDA {
+      float largest = 0.0f;
+      unroll<members>([&](auto member) TRELLIS_INLINE_LAMBDA {
+        largest = larger_magnitude(largest, *largest_of(place, member, s));
+      });
+      // All members store the same scale.
+      const Real inverse = out_.store_scale(block, rhs * Ls + s, largest);
+      out_.store(block, rhs * Ls + s, place.member, Spinors::packed(inverse, state.z[s]));
+    });
   }
 
  private:
@@ -174,17 +191,6 @@ class FifthDimensionInTeams {
     } else {
       out_.store(block, first + s, place.member, Spinors::packed(Real(1), out));
     }
-  }
-  TRELLIS_SITE_FN void store_scaled(const State& state, int block, int first, const TeamPlace& place) const {
-    unroll<Ls>([&](auto s) TRELLIS_INLINE_LAMBDA {
-      float largest = 0.0f;
-      unroll<members>([&](auto member) TRELLIS_INLINE_LAMBDA {
-        largest = larger_magnitude(largest, *largest_of(place, member, s));
-      });
-      // All members store the same scale.
-      const Real inverse = out_.store_scale(block, first + s, largest);
-      out_.store(block, first + s, place.member, Spinors::packed(inverse, state.z[s]));
-    });
   }
 
   Spinors out_, in_, x_;

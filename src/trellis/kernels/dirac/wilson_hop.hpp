@@ -125,12 +125,19 @@ class WilsonHop {
       (*this)(block, slot);
     } else {
       Spinor<Real> sum[S];
-      unroll<4>([&](auto mu) TRELLIS_INLINE_LAMBDA {
-        add_forward<mu>(sum, block, slot);
-        add_backward<mu>(sum, block, slot);
-      });
+      add_all_legs(sum, block, slot);
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { finish(sum[s], block, slot + s); });
     }
+  }
+
+  /// Computes H psi of right-hand sides slot .. slot + S - 1 without storing it, on a GPU.
+  template <int S>
+  requires std::is_base_of_v<GpuLayout, Layout> TRELLIS_SITE_FN void add_all_legs(Spinor<Real> (&sum)[S],
+                                                                                  int block, int slot) const {
+    unroll<4>([&](auto mu) TRELLIS_INLINE_LAMBDA {
+      add_forward<mu>(sum, block, slot);
+      add_backward<mu>(sum, block, slot);
+    });
   }
 
   /// Computes one block and right-hand side.
