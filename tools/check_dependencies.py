@@ -5,8 +5,9 @@ The rule itself stands in src/CMakeLists.txt, in the lines `trellis_add_folder(n
 may include itself, the folders it sees, and all that those see. Besides:
 
 - reference/ includes algebra/, lattice/ and base/ only;
-- kernels' x.hpp see views: nothing of device/; their launches x.launch.cpp see device/launch.hpp and
-  launch_links.hpp alone, name neither cpu:: nor cuda::, and there are no launches for one backend;
+- kernels' x.hpp see views: nothing of device/; their launches x.launch.cpp see device/launch.hpp and what
+  stands beside it (launch_links.hpp, team_launch.hpp) alone, name neither cpu:: nor cuda::, and there are no
+  launches for one backend;
 - kernels' x.hpp do not bring memory nearer (no read_ahead, no ask_for, no claims of lines): views and walks
   do that, and only launches include x_lines.hpp, which says what a block reads and writes;
 - mpi.h is included only in comm/mpi/ and io/, and cuda_runtime.h only in device/cuda/; OpenMP is used only
@@ -49,7 +50,11 @@ CLOCK = re.compile(
     r"omp_get_wtime|__rdtsc)\b|\bstd::(time|clock)\("
 )
 BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*|[Cc]laim\w*)\b")
-LAUNCHES = ("trellis/device/launch.hpp", "trellis/device/launch_links.hpp")
+LAUNCHES = (
+    "trellis/device/launch.hpp",
+    "trellis/device/launch_links.hpp",
+    "trellis/device/team_launch.hpp",
+)
 LINES = "_lines.hpp"
 LOADER = "ground.compiled_core"
 # These are the base classes of operators and of quarks in run files, with the rooms that may ask for classes
@@ -171,7 +176,7 @@ def check_folders(root: Path, rule: dict[str, set[str]]) -> Iterator[str]:
             elif kernel_text and parts[1] == "device":
                 yield f"{where}:{number}: a kernel's text sees views only, not {name}"
             elif folder == "kernels" and parts[1] == "device" and name not in LAUNCHES:
-                yield f"{where}:{number}: a launch sees {LAUNCHES[0]} and launch_links.hpp only, not {name}"
+                yield f"{where}:{number}: a launch sees {', '.join(LAUNCHES)} only, not {name}"
         yield from check_privileges(path, where, inside)
 
 

@@ -1,35 +1,14 @@
 #pragma once
-/// Teams of threads compute sites together on GPUs (device/team_launch.hpp): a
-/// team has 32 sites and, for each of them, some members, which hand numbers to each other in shared memory.
-/// A kernel for teams has
-///
-///   static constexpr int members, steps
-///   struct State                                        what a thread keeps from step to step
-///   size_t shared_bytes() const                         the memory that a team shares, a multiple of 16
-///   template <int step> void work(State&, int site, int slot, TeamPlace) const
-///
-/// All members have done a step before one begins the next: a member reads what others wrote one step before.
-#include <cstddef>
-
-#include "trellis/base/annotations.hpp"
-#if !defined(__CUDACC__)
+/// Where there is no GPU, one thread does the work of a team (view/team.hpp).
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "trellis/algebra/unroll.hpp"
-#endif
+#include "trellis/view/team.hpp"
 
 namespace trellis {
 
-inline constexpr int sites_of_team = 32;
-
-struct TeamPlace {
-  int site;      ///< the number of the site in its team
-  int member;    ///< the number of this thread among those of its site
-  void* shared;  ///< it is aligned to 16 bytes
-};
-
-#if !defined(__CUDACC__)
 /// Lets one thread of a host do the work of a team on sites 0 to count - 1 of it; site_of(i) is the site of
 /// the lattice. Members take turns in an order that changes with the step, so that one that reads too early
 /// what another writes finds NaN.
@@ -49,6 +28,5 @@ void work_as_team(const Kernel& kernel, int count, int slot, const SiteOf& site_
     }
   });
 }
-#endif
 
 }  // namespace trellis

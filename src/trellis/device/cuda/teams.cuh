@@ -3,7 +3,7 @@
 #include "trellis/algebra/unroll.hpp"
 #include "trellis/device/cuda/check.hpp"
 #include "trellis/device/cuda/for_each_site.cuh"
-#include "trellis/device/team.hpp"
+#include "trellis/view/team.hpp"
 
 namespace trellis {
 

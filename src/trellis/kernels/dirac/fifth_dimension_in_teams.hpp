@@ -3,9 +3,9 @@
 /// thread takes the numbers of one 16-byte vector on all slices of a site, and keeps them in registers, so
 /// that each is read once and written once. The members of a team are the vectors of a site; in fixed point
 /// they agree on its scale.
-#include "trellis/device/team.hpp"
 #include "trellis/kernels/dirac/fifth_dimension.hpp"
 #include "trellis/view/gpu_vectors.hpp"
+#include "trellis/view/team.hpp"
 
 namespace trellis {
 
