@@ -9,6 +9,8 @@ bool launches_can_be_cut(Backend backend) { return backend == Backend::cpu; }
 
 bool launches_have_shapes(Backend backend) { return backend == Backend::cuda; }
 
+bool launches_take_own_fields(Backend backend) { return backend == Backend::cuda; }
+
 bool launches_can_sum(Backend backend) { return backend != Backend::cuda; }
 
 bool launches_permute_lanes(Backend backend) { return backend != Backend::cuda; }

@@ -13,6 +13,8 @@ bool launches_can_be_cut(Backend backend);
 /// Returns true if launches have a shape, of threads and of right-hand sides of a thread, that the tuner can
 /// choose.
 bool launches_have_shapes(Backend backend);
+/// Returns true if a launch can take several right-hand sides that each have fields of their own.
+bool launches_take_own_fields(Backend backend);
 /// Returns true if a kernel that writes a field can add exact sums in the same launch.
 bool launches_can_sum(Backend backend);
 /// Returns true if lanes may have to be permuted: where a thread has a vector of sites.

@@ -44,7 +44,7 @@ RawField column(const SpinorField& field, int parity, int rhs) {
 template <class F>
 void for_each_call(const FieldList& fields, const SpinorField& w, const F& f) {
   const bool shares = is_shared(*fields.front(), w),
-             is_one = shares || !launches_can_be_cut(w.spec().backend);
+             is_one = shares || launches_take_own_fields(w.spec().backend);
   const int step = is_one ? w.rhs() : 1;
   for (int parity = first_parity(w.subset()); parity <= last_parity(w.subset()); ++parity)
     for (int first = 0; first < w.rhs(); first += step) {
@@ -133,7 +133,7 @@ Coefficients subtract_each_norm2(SpinorField& w, const FieldCoefficients& c, con
 
 int launches_of(const SpinorField& field, const SpinorField& w, size_t count) {
   const size_t batches = (count + most_fields - 1) / most_fields;
-  const bool is_one = is_shared(field, w) || !launches_can_be_cut(w.spec().backend);
+  const bool is_one = is_shared(field, w) || launches_take_own_fields(w.spec().backend);
   return int(batches) * (is_one ? 1 : w.rhs());
 }
 

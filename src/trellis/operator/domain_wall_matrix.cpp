@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "trellis/device/launch_count.hpp"
 #include "trellis/device/launches.hpp"
 #include "trellis/field/storage/dispatch.hpp"
 #include "trellis/kernels/dirac/hop_then_fifth.hpp"
@@ -88,14 +89,19 @@ void launch(const SpinorField& field, const FifthDimensionCall& call, const Site
            [&]<class Layout, class Storage>() { launch_fifth_dimension<Layout, Storage>(call, sites); });
 }
 
-/// Launches a hop and the fifth dimension as one, and returns true, where that is possible.
+/// Launches a hop and the fifth dimension as one, and returns true, where that is possible. It counts as the
+/// two launches in whose place it stands.
 bool launch_together(const SpinorField& out, const WilsonHopCall& hop, const FifthDimensionCall& call,
                      const SiteRange& sites) {
   bool is_done = false;
-  dispatch(out.spec().backend, out.precision(), out.layout().lanes(), [&]<class Layout, class Storage>() {
-    if constexpr (std::is_base_of_v<GpuLayout, Layout>)
-      is_done = launch_hop_then_fifth<Layout, Storage>(hop, call, sites);
-  });
+  {
+    const PartOfLaunch part;
+    dispatch(out.spec().backend, out.precision(), out.layout().lanes(), [&]<class Layout, class Storage>() {
+      if constexpr (std::is_base_of_v<GpuLayout, Layout>)
+        is_done = launch_hop_then_fifth<Layout, Storage>(hop, call, sites);
+    });
+  }
+  if (is_done) count_launches(2);
   return is_done;
 }
 }  // namespace

@@ -18,7 +18,7 @@ struct ManyFieldsCall {
   static constexpr int largest_count = 16;
   const RawField* fields = nullptr;  ///< they are x_j, or [column][j]
   int count = 0;                     ///< it is at most largest_count
-  bool has_own_fields = false;       ///< each column has fields of its own; only GPUs take more than one such
+  bool has_own_fields = false;  ///< each column has fields of its own; only GPUs take several such columns
   const RawField* columns = nullptr;  ///< they are w_c
   int width = 0;
   int slices = 1, reals = 24;
