@@ -105,8 +105,9 @@ def family_of(demangled: str) -> str:
     name = demangled.replace("(anonymous namespace)::", "").removeprefix("void ")
     name = re.sub(r"\b(trellis|cuda|launch|detail|on_gpu)::", "", name)
     columns = ""
-    if match := re.match(r"\w*_kernel<(?:(\d+), )?(.*)", name):
-        columns = f" of {match[1]} columns" if match[1] else ""
+    if match := re.match(r"\w*_kernel<((?:\d+, )*)(.*)", name):
+        numbers = match[1].split(", ")[:-1]  # columns, or the parts and slots of a block
+        columns = f" of {numbers[0]} columns" if len(numbers) == 1 else ""
         name = first_argument(match[2])
     else:
         name = re.sub(r"\(.*", "", name)

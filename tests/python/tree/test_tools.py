@@ -531,6 +531,11 @@ def test_the_machine_code_of_a_kernel() -> None:
             "double, 6, true> >, 1>(int)",
             "WithNorm<CombineAtSite<double>>",
         ),
+        (
+            "void trellis::cuda::parts_kernel<8, 6, trellis::CoarseHopOfRows<trellis::CudaLayout, float, "
+            "trellis::Half, 2, 4> >(int)",
+            "CoarseHopOfRows<float, Half>",
+        ),
         ("trellis::cuda::(anonymous namespace)::add_parts(double const*, int)", "add_parts"),
     ],
 )
