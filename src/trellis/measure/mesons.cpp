@@ -75,19 +75,14 @@ std::complex<double> times_phase(std::complex<double> phase, std::complex<double
           phase.real() * z.imag() + phase.imag() * z.real()};
 }
 
-/// Sets a row of C to the trace of products.
-void combine(CorrelatorTable& C, int row, const CorrelatorTable& Q, const Components& components,
-             const Trace& trace) {
-  const size_t count = size_t(Q.momenta) * size_t(Q.times);
-  std::vector<std::complex<double>> sums(count);
+std::complex<double> combine(const CorrelatorTable& Q, const Components& components, const Trace& trace,
+                             int p, int t) {
+  std::complex<double> sum = 0;
   for (size_t k = 0; k < 4; ++k)
-    for (size_t j = 0; j < 4; ++j) {
-      const std::complex<double> phase = times_phase(trace.G1.phase[k], trace.G2.phase[j]);
-      const std::complex<double>* products = &Q.at(components.row[size_t(trace.component(k, j))], 0, 0);
-      for (size_t i = 0; i < count; ++i) sums[i] += times_phase(phase, products[i]);
-    }
-  std::complex<double>* out = &C.at(row, 0, 0);
-  for (size_t i = 0; i < count; ++i) out[i] = -sums[i];
+    for (size_t j = 0; j < 4; ++j)
+      sum += times_phase(times_phase(trace.G1.phase[k], trace.G2.phase[j]),
+                         Q.at(components.row[size_t(trace.component(k, j))], p, t));
+  return -sum;
 }
 }  // namespace
 
@@ -98,7 +93,10 @@ CorrelatorTable meson_correlators(const Propagator& quark, const Propagator& ant
   const Components components(traces);
   const CorrelatorTable Q = product_sums(quark, antiquark, components, momenta);
   CorrelatorTable C(int(pairs.size()), Q.momenta, Q.times);
-  for_each_index(C.rows, [&](int row) { combine(C, row, Q, components, traces[size_t(row)]); });
+  for_each_index(C.rows, [&](int row) {
+    for (int p = 0; p < C.momenta; ++p)
+      for (int t = 0; t < C.times; ++t) C.at(row, p, t) = combine(Q, components, traces[size_t(row)], p, t);
+  });
   return C;
 }
 
