@@ -37,8 +37,8 @@ double seconds_of(const std::function<void()>& call) {
   return seconds[size_t(rounds / 2)];
 }
 
-Row row_of_way(const std::string& what, const std::string& way, const std::string& taken) {
-  return Row().text("halo", what).text("asked for", way).text("taken", taken).count("ranks", world()->size());
+Row row_of_way(const std::string& what, const std::string& way) {
+  return Row().text("halo", what).text("way", way).count("ranks", world()->size());
 }
 
 /// Times a message to either neighbour in a ring of all ranks.
@@ -55,7 +55,7 @@ void messages(Section& section, const std::string& way, size_t bytes) {
     transport->wait([] {});
   });
   if (all.rank() == 0)
-    section.print(row_of_way("messages to two neighbours", way, name_of(transport->way()))
+    section.print(row_of_way("messages to two neighbours", way)
                       .count("bytes", int64_t(bytes))
                       .number("us", 1e6 * seconds)
                       .number("GB/s", 2e-9 * double(bytes) / seconds));
@@ -73,7 +73,7 @@ std::vector<double> hops(Section& section, const std::string& way, int L) {
   const double seconds = seconds_of([&] { hop.apply_twice(out, middle, 0, in, HopTask{}, HopTask{}); });
   if (world()->rank() == 0)
     section.print(
-        row_of_way("pair of Wilson hops, float", way, "")
+        row_of_way("pair of Wilson hops, float", way)
             .text("sites of a rank", message(L, "^4"))
             .number("us", 1e6 * seconds)
             .number("TF/s", 1e-12 * hop.flops_per_site() * double(lattice->geometry().volume()) / seconds));

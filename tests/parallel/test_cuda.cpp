@@ -607,5 +607,29 @@ TEST_F(Cuda, messages_between_gpus) {
   }
 }
 
+/// An error may come between the start of an exchange and its end, on all ranks: the next ones find their
+/// messages.
+TEST_F(Cuda, exchanges_after_one_that_nobody_waits_for) {
+  Communicator& comm = *world();
+  const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
+  const size_t bytes = 1000 * sizeof(int);
+  for (const char* word : {"staged", "peer", "peer_copied"}) {
+    const test::WithGpuMessages with(word);
+    const TransportPtr transport =
+        make_transport(comm, {{next, 1, nullptr, bytes}}, {{last, 1, nullptr, bytes}}, {Backend::cuda});
+    for (int turn = 0; turn < 8; ++turn) {
+      transport->start([&] {
+        cuda::copy_from_host(transport->outgoing(0), ring_message(comm.rank(), turn).data(), bytes);
+      });
+      if (turn % 3 != 2) continue;
+      transport->wait([] {});
+      cuda::synchronize();
+      std::vector<int> received(1000);
+      cuda::copy_to_host(received.data(), transport->incoming(0), bytes);
+      EXPECT_EQ(received, ring_message(last, turn)) << word << ", turn " << turn;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trellis

@@ -11,6 +11,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/comm/transport/node_memory.hpp"
 #include "trellis/device/common_choice.hpp"
+#include "trellis/device/memory.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/lattice/geometry.hpp"
 
@@ -156,13 +157,15 @@ Messages without_data(Messages messages) {
   return messages;
 }
 
-/// Makes an exchange for the tuner: messages on the host are written and read as kernels do it; on a GPU it
-/// takes the same kernels for all ways.
+/// Makes an exchange for the tuner: messages are written as kernels do it, on a GPU into another one's memory
+/// where the way has it so, and on the host they are read.
 void exchange_once(HaloTransport& transport, const Messages& sends, const Messages& receives,
                    bool is_on_host) {
   transport.start([&] {
-    for (size_t i = 0; is_on_host && i < sends.size(); ++i)
-      std::memset(transport.outgoing(int(i)), 0, sends[i].bytes);
+    for (size_t i = 0; i < sends.size(); ++i) {
+      void* const to = transport.outgoing(int(i));
+      is_on_host ? void(std::memset(to, 0, sends[i].bytes)) : cuda::set_zero(to, sends[i].bytes);
+    }
   });
   transport.wait([&] {
     for (size_t i = 0; is_on_host && i < receives.size(); ++i) {

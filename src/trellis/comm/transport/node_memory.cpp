@@ -12,7 +12,6 @@
 
 #include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/device/peer_memory.hpp"
 
 namespace trellis {
 
@@ -76,7 +75,34 @@ uint64_t token() { return std::bit_cast<uint64_t>(seconds_now()) * 0x9e3779b97f4
 
 }  // namespace
 
-/// Memory of the own GPU is kept: another process may have it mapped still.
+namespace {
+/// Memory of this process's GPU that others have mapped, perhaps to this day, is kept for later segments:
+/// nothing is written there any more, as every exchange with it has ended here.
+struct KeptPart {
+  size_t bytes;
+  char* data;
+  cuda::PeerHandle handle;
+};
+std::vector<KeptPart>& kept_parts() {
+  static std::vector<KeptPart>& parts = *new std::vector<KeptPart>;  // it outlives static communicators
+  return parts;
+}
+
+/// Returns a kept part of at least this size, or a new one. Throws as cuda::allocate_for_peers().
+KeptPart part_on_gpu(size_t bytes) {
+  std::vector<KeptPart>& parts = kept_parts();
+  const auto fits = [bytes](const KeptPart& part) { return part.bytes >= bytes; };
+  if (const auto found = std::find_if(parts.begin(), parts.end(), fits); found != parts.end()) {
+    const KeptPart part = *found;
+    parts.erase(found);
+    return part;
+  }
+  KeptPart part{bytes, nullptr, {}};
+  part.data = static_cast<char*>(cuda::allocate_for_peers(bytes, part.handle));
+  return part;
+}
+}  // namespace
+
 NodeMemory::Segment::~Segment() {
   for (size_t rank = 0; rank < parts.size(); ++rank) {
     if (parts[rank] == nullptr) continue;
@@ -84,6 +110,8 @@ NodeMemory::Segment::~Segment() {
       munmap(parts[rank], bytes);
     else if (int(rank) != own)
       cuda::unmap_of_peer(parts[rank], bytes);
+    else
+      kept_parts().push_back({bytes, parts[rank], handle});
   }
 }
 
@@ -141,12 +169,13 @@ std::shared_ptr<NodeMemory::Segment> NodeMemory::make_on_gpus(size_t bytes) {
   const int own_rank = node_->rank(), ranks = node_->size();
   auto segment = std::make_shared<Segment>(bytes, size_t(ranks), Backend::cuda);
   segment->own = own_rank;
-  cuda::PeerHandle own{};
   if (!agree(failure_in([&] {
-        segment->parts[size_t(own_rank)] = static_cast<char*>(cuda::allocate_for_peers(bytes, own));
+        const KeptPart own = part_on_gpu(bytes);
+        segment->parts[size_t(own_rank)] = own.data;
+        segment->handle = own.handle;
       })))
     return nullptr;
-  const std::vector<cuda::PeerHandle> handles = node_->allgather(own);
+  const std::vector<cuda::PeerHandle> handles = node_->allgather(segment->handle);
   if (!agree(failure_in([&] {
         for (int rank = 0; rank < ranks; ++rank)
           if (rank != own_rank)

@@ -7,6 +7,7 @@
 
 #include "trellis/base/precision.hpp"
 #include "trellis/comm/communicator.hpp"
+#include "trellis/device/peer_memory.hpp"
 
 namespace trellis {
 
@@ -26,10 +27,11 @@ class NodeMemory {
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
     ~Segment();
-    size_t bytes;              ///< each rank's part is so long
-    Backend backend;           ///< the parts are memory of the host, or of each rank's GPU (cuda)
-    std::vector<char*> parts;  ///< the parts are mapped; the index is the rank within the node
-    int own = -1;              ///< the rank that has no mapping of a GPU's memory, but the memory
+    size_t bytes;               ///< each rank's part is so long
+    Backend backend;            ///< the parts are memory of the host, or of each rank's GPU (cuda)
+    std::vector<char*> parts;   ///< the parts are mapped; the index is the rank within the node
+    int own = -1;               ///< the rank whose part is memory of this process's GPU, and no mapping
+    cuda::PeerHandle handle{};  ///< it names that part for the others
     bool is_leased = false;
   };
   /// Returns a segment with at least `bytes` in each part, the same on all ranks; it goes back when the

@@ -78,7 +78,7 @@ class PeerTransport final : public HaloTransport {
   /// here after launching the inner sites, which the GPU computes meanwhile.
   void wait(const std::function<void()>& unpack) override {
     stream_.wait();
-    // What was read from the slots of the last exchange was launched before this one was packed.
+    // All reads of the last exchange's slots were launched before this one was packed, and have ended.
     for (size_t i = 0; i < receives_.near.size(); ++i) count_to(own_channels_[i].taken, turn_ - 1);
     for (const Target& to : to_) count_to(to.channel->sent, turn_);
     if (far_) far_->start();

@@ -68,7 +68,7 @@ void for_each_site_of_columns(const SiteRange& range, int first_slot, int groups
   require_launched(typeid(F));
 }
 
-/// So many sites are taken by the threads of a block: their numbers lie side by side, 16 bytes of each.
+/// The threads of a block take so many sites: their numbers lie side by side, 16 bytes of each.
 inline constexpr int sites_of_parts = 8;
 
 /// The threads of a block take a few sites, in so many parts, and a few slots. Blocks of the same sites

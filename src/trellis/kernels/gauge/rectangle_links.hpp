@@ -5,7 +5,7 @@
 /// threads keep in a cache: a GPU would write them to its memory and read them back.
 ///
 /// In each plane (mu, nu) of a link U_mu(x) there are X1 of the plaquette at x and X3 of the one at x - nu.
-/// What rectangle_force.hpp does for nu is the same with mu and nu exchanged.
+/// rectangle_force.hpp does the same for nu, with mu and nu exchanged.
 #include "trellis/kernels/gauge/action.hpp"
 
 namespace trellis {

@@ -187,7 +187,8 @@ class StoutChainStaples {
     for (int nu = 0; nu < 4; ++nu) {
       if (nu == mu || (call_.rho[mu][nu] == 0 && call_.rho[nu][mu] == 0)) continue;
       const Real rho(call_.rho[mu][nu]), other(call_.rho[nu][mu]);
-      G = mu < nu ? G - upper_of_first(x, mu, nu, rho, other) : G - upper_of_second(x, nu, mu, other, rho);
+      G = mu < nu ? G - upper_of_first(far_corner(x, mu, nu), x, nu, rho, other)
+                  : G - upper_of_second(far_corner(x, nu, mu), x, nu, other, rho);
       G = G - lower(x, mu, nu, rho, other);
     }
     store_object<Matrix, Array, Real, 18>(G_, block, mu, G);
@@ -226,35 +227,33 @@ class StoutChainStaples {
     return m;
   }
 
+  /// The two links of a plaquette above x that are not at x have a b^dagger, and X each.
+  struct Corner {
+    Matrix a_b;
+    Antihermitian X_a, X_b;
+  };
+  TRELLIS_SITE_FN Corner far_corner(Position x, int mu, int nu) const {
+    const Position ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
+    return {mul_dagger(link(ahead, nu), link(above, mu)), antihermitian(X_, ahead, nu),
+            antihermitian(X_, above, mu)};
+  }
+  // These are what the staples above x take from G_mu, and from G_nu.
+  TRELLIS_SITE_FN Matrix upper_of_first(const Corner& c, Position x, int nu, const Real& rho,
+                                        const Real& other) const {
+    const Antihermitian sum = combination(rho, c.X_b, other, antihermitian(Z_, x, nu));
+    return mul_dagger(c.a_b * sum - other * (c.X_a * c.a_b), link(x, nu));
+  }
+  TRELLIS_SITE_FN Matrix upper_of_second(const Corner& c, Position x, int mu, const Real& rho,
+                                         const Real& other) const {
+    const Antihermitian sum = combination(other, c.X_a, rho, antihermitian(Z_, x, mu));
+    return mul_dagger(dagger_mul(c.a_b, sum) - rho * mul_dagger(c.X_b, c.a_b), link(x, mu));
+  }
   /// Adds the staples above x of both directions: a b^dagger of one is the adjoint of that of the other.
   TRELLIS_SITE_FN void upper(Position x, int mu, int nu, const Real& rho, const Real& other, Matrix& G_mu,
                              Matrix& G_nu) const {
-    const Position ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
-    const Matrix a_b = mul_dagger(link(ahead, nu), link(above, mu));
-    const Antihermitian X_a = antihermitian(X_, ahead, nu), X_b = antihermitian(X_, above, mu);
-    {
-      const Antihermitian sum = combination(rho, X_b, other, antihermitian(Z_, x, nu));
-      G_mu = G_mu - mul_dagger(a_b * sum - other * (X_a * a_b), link(x, nu));
-    }
-    const Antihermitian sum = combination(other, X_a, rho, antihermitian(Z_, x, mu));
-    G_nu = G_nu - mul_dagger(dagger_mul(a_b, sum) - rho * mul_dagger(X_b, a_b), link(x, mu));
-  }
-  // These are what upper() takes from G_mu and G_nu, one for each.
-  TRELLIS_SITE_FN Matrix upper_of_first(Position x, int mu, int nu, const Real& rho,
-                                        const Real& other) const {
-    const Position ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
-    const Matrix a_b = mul_dagger(link(ahead, nu), link(above, mu));
-    const Antihermitian X_a = antihermitian(X_, ahead, nu), X_b = antihermitian(X_, above, mu);
-    const Antihermitian sum = combination(rho, X_b, other, antihermitian(Z_, x, nu));
-    return mul_dagger(a_b * sum - other * (X_a * a_b), link(x, nu));
-  }
-  TRELLIS_SITE_FN Matrix upper_of_second(Position x, int mu, int nu, const Real& rho,
-                                         const Real& other) const {
-    const Position ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
-    const Matrix a_b = mul_dagger(link(ahead, nu), link(above, mu));
-    const Antihermitian X_a = antihermitian(X_, ahead, nu), X_b = antihermitian(X_, above, mu);
-    const Antihermitian sum = combination(other, X_a, rho, antihermitian(Z_, x, mu));
-    return mul_dagger(dagger_mul(a_b, sum) - rho * mul_dagger(X_b, a_b), link(x, mu));
+    const Corner c = far_corner(x, mu, nu);
+    G_mu = G_mu - upper_of_first(c, x, nu, rho, other);
+    G_nu = G_nu - upper_of_second(c, x, mu, rho, other);
   }
   TRELLIS_SITE_FN Matrix lower(Position x, int mu, int nu, const Real& rho, const Real& other) const {
     const Position down = steps_.step(x, nu, -1), corner = steps_.step(down, mu, 1);

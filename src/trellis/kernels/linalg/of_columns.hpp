@@ -13,7 +13,7 @@ namespace trellis {
 template <class AtSite, int limit = 12>
 class OfColumns {
  public:
-  /// What travels with a launch stays below the 32764 bytes that a GPU takes.
+  /// The kernels of a launch stay below the 32764 bytes that a GPU takes.
   static constexpr int most = std::clamp(32000 / int(sizeof(AtSite)), 1, limit);
 
   /// Calls make(column) for the columns from `first` on. @pre first < columns; kernels behind the last column

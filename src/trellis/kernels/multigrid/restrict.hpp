@@ -114,7 +114,7 @@ class RestrictOfColumns {
   using Real = typename Array::Real;
   using Scalar = typename Array::Scalar;
   using Sum = Scalar;
-  /// So many columns of P share what is read of the fine field.
+  /// A thread takes so many columns of P, which share what is read of the fine field.
   static constexpr int together = sizeof(Scalar) > 4 ? 2 : 4;
   static constexpr int sums_of_column = columns_of_fine * chiralities * 2;
   static constexpr int sums = together * sums_of_column;
@@ -192,7 +192,7 @@ class RestrictOfColumns {
   }
 
  private:
-  /// Those beyond the last are the last one.
+  /// Right-hand sides and columns beyond the last are the last one.
   TRELLIS_SITE_FN int rhs_of(int r) const { return r < rhs_ ? r : rhs_ - 1; }
   TRELLIS_SITE_FN int column_of(int j) const { return j < vectors_ ? j : vectors_ - 1; }
 
