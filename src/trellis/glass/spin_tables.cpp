@@ -15,7 +15,26 @@ constexpr Coord displacement(int leg) {
   d[leg / 2] = leg % 2 == 0 ? 1 : -1;
   return d;
 }
+
+bool leads_to_ghost(int32_t entry) { return entry >= 0 && (entry & SiteLayout::ghost_bit) != 0; }
 }  // namespace
+
+/// Gives entries that lead to other ranks the form that kernels read: ghost_bit and the block of ghosts where
+/// the neighbours of all lanes are one block of them, lane by lane, else ghost_bit and crosses_bit.
+void SpinTables::name_ghosts(std::vector<int32_t>& neighbours, const std::vector<int32_t>& places,
+                             int blocks) const {
+  const int W = layout_->lanes();
+  for (int leg = 0; leg < bond_legs; ++leg)
+    for (int block = 0; block < blocks; ++block) {
+      int32_t& entry = neighbours[size_t(block) * legs + size_t(leg)];
+      if (!leads_to_ghost(entry)) continue;
+      const int32_t* place = &places[(size_t(leg) * size_t(blocks) + size_t(block)) * size_t(W)];
+      bool is_block = (place[0] >> 1) % W == 0;
+      for (int lane = 0; lane < W; ++lane) is_block = is_block && place[lane] == ((place[0] + 2 * lane) | 1);
+      entry = SiteLayout::ghost_bit |
+              (is_block ? (place[0] >> 1) / W << SiteLayout::index_shift : SiteLayout::crosses_bit);
+    }
+}
 
 SpinTables::SpinTables(SiteLayoutPtr layout, Backend backend)
     : layout_{std::move(layout)}, backend_{backend} {
@@ -34,14 +53,13 @@ SpinTables::SpinTables(SiteLayoutPtr layout, Backend backend)
 
 void SpinTables::build(int parity) {
   OfParity& of = of_[parity];
-  const std::vector<int32_t>& neighbours = layout_->neighbours(parity);
-  of.neighbours = KernelTable<int32_t>(neighbours, backend_);
+  std::vector<int32_t> neighbours = layout_->neighbours(parity);
   std::vector<int32_t> inner, border, coords;
   for (int block = 0; block < layout_->blocks(parity); ++block) {
     bool is_border = false;
     for (int leg = 0; leg < bond_legs; ++leg) {
       const int32_t entry = neighbours[size_t(block) * legs + size_t(leg)];
-      is_border = is_border || (entry >= 0 && (entry & SiteLayout::ghost_bit) != 0);
+      is_border = is_border || leads_to_ghost(entry);
     }
     (is_border ? border : inner).push_back(block);
     for (const int x : layout_->coord({parity, block, 0})) coords.push_back(x);
@@ -56,8 +74,10 @@ void SpinTables::build(int parity) {
       const std::vector<int32_t> of_leg = halos_[1 - parity]->neighbours(parity, displacement(leg));
       places.insert(places.end(), of_leg.begin(), of_leg.end());
     }
+    name_ghosts(neighbours, places, layout_->blocks(parity));
     of.places.put(std::move(places), backend_);
   }
+  of.neighbours.put(std::move(neighbours), backend_);
   sort_by_plane(parity);
 }
 
@@ -100,7 +120,7 @@ void SpinTables::build_phases() {
 
 void SpinTables::set_tables(SpinCall& call, int parity) const {
   const OfParity& of = of_[parity];
-  call.table = of.neighbours.data();
+  call.table = of.neighbours.table.data();
   for (int leg = 0; leg < bond_legs; ++leg)
     call.permutations[leg] = layout_->permutes(leg) ? layout_->permutation(leg) : nullptr;
   call.places = of.places.table.data();

@@ -58,12 +58,12 @@ class SpinTables {
     }
   };
   struct OfParity {
-    KernelTable<int32_t> neighbours;
-    Table<int32_t> inner, border, places, coords, by_plane;
+    Table<int32_t> neighbours, inner, border, places, coords, by_plane;
     Table<int64_t> sites;
     std::vector<int> first_of_row;  ///< [sample][plane][row] is an entry of by_plane
   };
   void build(int parity);
+  void name_ghosts(std::vector<int32_t>& neighbours, const std::vector<int32_t>& places, int blocks) const;
   void sort_by_plane(int parity);
   static SiteRange entries_of(const OfParity& of, int first_row, int end_row);
   void build_phases();

@@ -31,6 +31,8 @@ struct HaloPlan {
   std::map<int, Peer> peers;  ///< the key is the rank
   /// These ghosts have their sites on this rank: on a short grid, or in another lane.
   std::vector<int32_t> own_sites, own_ghosts;
+  /// Messages have the sites of whole blocks, lane by lane, on all ranks; they may move as blocks do.
+  bool is_in_blocks = false;
 };
 
 /// Adds ghosts to a plan.

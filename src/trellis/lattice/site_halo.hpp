@@ -50,6 +50,8 @@ class SiteHalo {
  private:
   bool is_ghost(const Coord& x) const;
   bool leads_out(int mu, int x) const { return x < 0 || x >= layout_->geometry().local()[mu]; }
+  std::vector<Coord> sites_around() const;
+  int32_t& number_at(Coord x);
   void build();
 
   SiteLayoutPtr layout_;

@@ -38,6 +38,7 @@ SiteHaloCall SiteExchange::call() const {
   call.slots = objects_.slots;
   call.first_ghost_slot = objects_.first_ghost_slot;
   call.reals = objects_.reals;
+  call.is_in_blocks = plan_.is_in_blocks;
   return call;
 }
 

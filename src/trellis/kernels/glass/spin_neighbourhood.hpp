@@ -18,7 +18,9 @@ struct SpinCall {
   RawField ghosts;  ///< they are those of the other parity on other ranks
   RawField couplings, other_couplings, coupling_ghosts;  ///< they are J of the bonds to x+mu
   const uint8_t* signs = nullptr;  ///< they are [block][lane], in place of couplings (sign_bits.hpp)
-  const int32_t* table = nullptr;  ///< it is [block][8] (lattice/site_layout.hpp); -1: no bond
+  /// It is [block][8], with entries as in lattice/site_layout.hpp, or -1: no bond. With ghost_bit and without
+  /// crosses_bit they name the block of ghosts that the neighbours of all lanes are.
+  const int32_t* table = nullptr;
   const int32_t* permutations[bond_legs] = {};  ///< they are null where lanes do not move
   /// It has [leg][block][lane]: place << 1 | is_ghost (lattice/site_halo.hpp), with legs `places_of_leg`
   /// apart.
@@ -27,7 +29,7 @@ struct SpinCall {
   int slots = 1;
 };
 
-/// With has_ghosts neighbours are read site by site, for blocks with some on other ranks.
+/// With has_ghosts it serves blocks with neighbours on other ranks, too.
 /// With has_one_slot there is one set of spins, and where a site lies is known without a number from memory.
 template <class Layout, class Storage, bool has_signs, bool has_ghosts, bool has_one_slot = false>
 class SpinNeighbourhood {
@@ -44,8 +46,9 @@ class SpinNeighbourhood {
         others_{call.others},
         couplings_{call.couplings},
         other_couplings_{call.other_couplings},
-        spins_around_{{call.others, 3}, {call.ghosts, 3}},
-        couplings_around_{{call.other_couplings, 3}, {call.coupling_ghosts, 3}} {}
+        spins_around_{{call.others, 3}, {call.ghosts, 3}, Array(call.ghosts)},
+        couplings_around_{{call.other_couplings, 3}, {call.coupling_ghosts, 3}, Array(call.coupling_ghosts)} {
+  }
 
   TRELLIS_SITE_FN int slots() const { return call_.slots; }
   TRELLIS_SITE_FN const Array& spins() const { return spins_; }
@@ -100,9 +103,11 @@ class SpinNeighbourhood {
   }
 
  private:
+  static constexpr int32_t crosses_bit = 1, ghost_bit = 2;  ///< in entries of the table
   /// It has sites of this rank, and ghosts.
   struct Around {
     SiteElements<Layout, Storage> inner, outer;
+    Array ghosts;  ///< outer, block by block
   };
 
   template <bool plain>
@@ -139,25 +144,36 @@ class SpinNeighbourhood {
       return array.component(block, slot, k, Real(1));
   }
 
-  /// Reads r = components first.. of the neighbour, in `array` or, site by site, in what lies around.
+  /// Reads r = components first.. of the neighbour, in `array` or in the ghosts.
   template <int leg, int first, bool is_single, bool plain, int N>
   TRELLIS_SITE_FN void read(const Array& array, const Around& around, const BondsOf<plain>& b, int slot,
                             Real (&r)[N]) const {
-    if constexpr (has_ghosts) {
-      const int32_t* places = call_.places + size_t(leg) * call_.places_of_leg + size_t(b.block) * W;
-      for (int i = 0; i < W; ++i) {
-        const int at = places[i] >> 1;
-        const auto& from = (places[i] & 1) != 0 ? around.outer : around.inner;
-        for (int k = 0; k < N; ++k) set_lane(r[k], i, *from.element(at / W, at % W, slot, first + k));
+    const int32_t entry = b.entries[leg];
+    if constexpr (has_ghosts)
+      if ((entry & ghost_bit) != 0) {
+        if ((entry & crosses_bit) != 0) return read_each<leg, first>(around, b.block, slot, r);
+        return read_block<first, is_single>(around.ghosts, entry >> 2, slot, r);
       }
-    } else {
-      const int32_t entry = b.entries[leg];
-      unroll<N>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        r[k] = component<is_single>(array, entry >> 2, slot, first + k);
-      });
-      if constexpr (W > 1 && !plain)
-        if ((entry & 1) != 0 && call_.permutations[leg] != nullptr)
-          unroll<N>([&](auto k) TRELLIS_INLINE_LAMBDA { r[k] = permute(r[k], call_.permutations[leg]); });
+    read_block<first, is_single>(array, entry >> 2, slot, r);
+    if constexpr (W > 1 && !plain)
+      if ((entry & crosses_bit) != 0 && call_.permutations[leg] != nullptr)
+        unroll<N>([&](auto k) TRELLIS_INLINE_LAMBDA { r[k] = permute(r[k], call_.permutations[leg]); });
+  }
+
+  template <int first, bool is_single, int N>
+  TRELLIS_SITE_FN static void read_block(const Array& array, int block, int slot, Real (&r)[N]) {
+    unroll<N>([&](auto k)
+                  TRELLIS_INLINE_LAMBDA { r[k] = component<is_single>(array, block, slot, first + k); });
+  }
+
+  /// Reads neighbours site by site, some of which lie on another rank.
+  template <int leg, int first, int N>
+  TRELLIS_SITE_FN void read_each(const Around& around, int block, int slot, Real (&r)[N]) const {
+    const int32_t* places = call_.places + size_t(leg) * call_.places_of_leg + size_t(block) * W;
+    for (int i = 0; i < W; ++i) {
+      const int at = places[i] >> 1;
+      const auto& from = (places[i] & 1) != 0 ? around.outer : around.inner;
+      for (int k = 0; k < N; ++k) set_lane(r[k], i, *from.element(at / W, at % W, slot, first + k));
     }
   }
 

@@ -16,6 +16,7 @@ struct SiteHaloCall {
   const int32_t* to = nullptr;    ///< they are places of ghosts
   void* message = nullptr;        ///< it has all scales, then all reals
   int count = 0;                  ///< the message has so many sites
+  bool is_in_blocks = false;      ///< they are those of whole blocks, lane by lane
 };
 
 /// Returns the bytes of a message of `count` sites.
@@ -47,6 +48,23 @@ class SiteHaloCopy {
       elements_[offset(index, slot, k)] = *field.element(from.block, from.lane, call_.first_slot + slot, k);
     if constexpr (Elements::is_half)
       scales_[record(index, slot)] = *field.scale(from.block, from.lane, call_.first_slot + slot);
+  }
+  /// Do the same with the lanes of block `group` of a message at once. Between CPUs a block's numbers lie in
+  /// a message as they lie in fields. @pre the message has whole blocks
+  TRELLIS_SITE_FN void pack_block(int group, int slot) const {
+    const Place from(call_.from[group * W]);
+    const Elements& field = sites_[from.array];
+    move_block(elements_ + block_offset(group, slot),
+               field.element(from.block, 0, call_.first_slot + slot, 0));
+    if constexpr (Elements::is_half)
+      move_scales(scales_ + record(group, slot) * W, field.scale(from.block, 0, call_.first_slot + slot));
+  }
+  TRELLIS_SITE_FN void unpack_block(int group, int slot) const {
+    const Place to(call_.to[group * W]);
+    const int ghost_slot = call_.first_ghost_slot + slot;
+    move_block(ghosts_.element(to.block, 0, ghost_slot, 0), elements_ + block_offset(group, slot));
+    if constexpr (Elements::is_half)
+      move_scales(ghosts_.scale(to.block, 0, ghost_slot), scales_ + record(group, slot) * W);
   }
   TRELLIS_SITE_FN void unpack(int index, int slot) const {
     const Place to(call_.to[index]);
@@ -81,6 +99,16 @@ class SiteHaloCopy {
   TRELLIS_SITE_FN size_t offset(int index, int slot, int k) const {
     return Elements::is_gpu ? (size_t(slot) * call_.reals + k) * call_.count + index
                             : record(index, slot) * call_.reals + k;
+  }
+
+  TRELLIS_SITE_FN size_t block_offset(int group, int slot) const {
+    return record(group, slot) * size_t(call_.reals) * W;
+  }
+  TRELLIS_SITE_FN void move_block(Element* to, const Element* from) const {
+    for (int i = 0; i < call_.reals * W; ++i) to[i] = from[i];
+  }
+  TRELLIS_SITE_FN static void move_scales(float* to, const float* from) {
+    for (int i = 0; i < W; ++i) to[i] = from[i];
   }
 
   SiteHaloCall call_;
