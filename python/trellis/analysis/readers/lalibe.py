@@ -1,8 +1,9 @@
 """lalibe's HDF5 files become measurements here.
 
-The path /SMEARING/HADRON/SPIN/xX_yY_zZ_tT/pxN_pyN_pzN of a file leads to complex [time]. A
-configuration has one file, or several (spectrum and Feynman-Hellmann ones, or one for each source);
-their names tell which belong together (lalibe_names.py). Sources are averaged. lalibe counts times from
+The path /SMEARING/HADRON/SPIN/xX_yY_zZ_tT/pxN_pyN_pzN of a file leads to complex [time];
+lalibe_three_point.py has the paths of three-point functions. A configuration has one file, or several
+(spectrum, Feynman-Hellmann and three-point ones, or one for each source); their names tell which belong
+together (lalibe_names.py). Sources are averaged. lalibe counts times from
 the source and takes the antiperiodic sign away. Correlators that some configurations lack leave these
 configurations out, with a warning.
 
@@ -16,19 +17,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import h5py
-import numpy as np
-from numpy.typing import NDArray
 
 from ..records.errors import AnalysisError, MeasurementFileError
+from .lalibe_currents import CURRENTS
 from .lalibe_names import configuration_numbers
+from .lalibe_parts import (
+    ByMomentum,
+    LalibeCorrelator,
+    Part,
+    mean_over_sources,
+    momenta_of,
+    numbers_at_times,
+    require_group,
+    with_more_sources,
+)
+from .lalibe_three_point import has_three_point, is_three_point, read_three_point
 
 _SMEARING = re.compile(r"[A-Z]{2}")
-_PLACE = re.compile(r"x\d+_y\d+_z\d+_t\d+")
-_MOMENTUM = re.compile(r"px(-?\d+)_py(-?\d+)_pz(-?\d+)")
 
 
 @dataclass(frozen=True)
@@ -48,35 +56,16 @@ _HADRONS = {
     "piplus": _Hadron("pion", "meson", down=None),
     "kplus": _Hadron("kaon", "meson", down=None),
 }
-#: A current has a factor and a sign of spin down.
-_CURRENTS: dict[str, tuple[complex, int]] = {"S": (1, 1), "P": (1, -1)}
-_CURRENTS |= {f"V{n}": (1, 1) for n in range(1, 5)} | {f"A{n}": (-1j, -1) for n in range(1, 5)}
-_CURRENTS |= {f"T{m}{n}": (-1j, -1) for m, n in combinations(range(1, 5), 2)}
-for _name, (_factor, _down) in _CURRENTS.items():
+for _name, (_factor, _down) in CURRENTS.items():
     for _flavour in ("UU", "DD"):
         _HADRONS[f"fh_proton_{_name}_{_flavour}"] = _Hadron(
             f"fh_{_name}_{_flavour}", "feynman_hellmann", _factor, _down
         )
 
 
-@dataclass
-class LalibeCorrelator:
-    """values is complex, shape [momentum, time], and is the mean over the sources at `places`."""
-
-    values: NDArray
-    momenta: list[tuple[int, ...]]
-    places: frozenset[str]
-    attributes: dict[str, str]
-
-    @property
-    def sources(self) -> int:
-        return len(self.places)
-
-
 def is_lalibe(file: h5py.File) -> bool:
-    """Return True if the root has groups of smearings with hadrons and no `kind` attribute of Trellis."""
-    groups = [name for name in file if _SMEARING.fullmatch(name) and isinstance(file[name], h5py.Group)]
-    return "kind" not in file.attrs and any(set(file[name]) & set(_HADRONS) for name in groups)
+    """Return True if there is no `kind` of Trellis, but smearings with hadrons, or three-point functions."""
+    return "kind" not in file.attrs and (bool(_smearings(file)) or has_three_point(file))
 
 
 def read_lalibe_file(
@@ -89,15 +78,29 @@ def read_lalibe_file(
     MeasurementFileError
         There are several smearings and none was chosen, or shapes are unequal.
     """
-    chosen = _chosen_smearing(path, file, smearing)
-    correlators, left_out = {}, []
-    for hadron in file[chosen]:
-        entry = _HADRONS.get(hadron)
-        if entry is None:
+    correlators, left_out = read_three_point(path, file)
+    if not _smearings(file):
+        return correlators, left_out
+    chosen = file[_chosen_smearing(path, file, smearing)]
+    inside, beside = read_three_point(path, chosen)
+    for name in inside.keys() & correlators.keys():
+        expected = f"it in {chosen.name} or in the root"
+        raise MeasurementFileError(path, name, expected=expected, found="it in both")
+    correlators |= inside
+    left_out += beside
+    for hadron in chosen:
+        if hadron in _HADRONS:
+            entry = _HADRONS[hadron]
+            correlators[entry.name] = _read(path, chosen[hadron], entry)
+        elif not is_three_point(hadron):
             left_out.append(hadron)
-        else:
-            correlators[entry.name] = _read(path, file[chosen][hadron], entry)
     return correlators, left_out
+
+
+def _smearings(file: h5py.File) -> list[str]:
+    """Return the names of the groups in the root that have hadrons or three-point functions."""
+    groups = [name for name in file if _SMEARING.fullmatch(name) and isinstance(file[name], h5py.Group)]
+    return [name for name in groups if set(file[name]) & set(_HADRONS) or has_three_point(file[name])]
 
 
 def by_configuration(
@@ -124,7 +127,7 @@ def by_configuration(
         for name, correlator in files[path].items():
             if name in correlators:
                 of = f"configuration {number} ({first} is of it too)"
-                correlator = _with_more_sources(correlators[name], correlator, path, name, of)
+                correlator = with_more_sources(correlators[name], correlator, path, name, of)
             correlators[name] = correlator
     everything = {name for _, correlators in found.values() for name in correlators}
     whole = {n: entry for n, entry in sorted(found.items()) if entry[1].keys() == everything}
@@ -144,27 +147,8 @@ def by_configuration(
     ]
 
 
-def _with_more_sources(
-    before: LalibeCorrelator, more: LalibeCorrelator, path: Path, name: str, of: str
-) -> LalibeCorrelator:
-    """Return the mean over the sources of both, which lie in a file each."""
-    again = sorted(before.places & more.places)
-    if again:
-        expected = f"each source once for {of}"
-        raise MeasurementFileError(path, name, expected=expected, found=f"{again[0]} again")
-    if before.momenta != more.momenta or before.values.shape != more.values.shape:
-        expected = (
-            f"momenta {before.momenta} and {before.values.shape[-1]} times, as the other sources of {of}"
-        )
-        found = f"{more.momenta} and {more.values.shape[-1]}"
-        raise MeasurementFileError(path, name, expected=expected, found=found)
-    places = before.places | more.places
-    total = before.sources * before.values + more.sources * more.values
-    return LalibeCorrelator(total / len(places), before.momenta, places, before.attributes)
-
-
 def _chosen_smearing(path: Path, file: h5py.File, smearing: str | None) -> str:
-    there = [n for n in file if _SMEARING.fullmatch(n) and set(file[n]) & set(_HADRONS)]
+    there = _smearings(file)
     if smearing is None and len(there) == 1:
         return there[0]
     if smearing is None or smearing not in there:
@@ -178,80 +162,16 @@ def _chosen_smearing(path: Path, file: h5py.File, smearing: str | None) -> str:
     return smearing
 
 
-def _require_group(path: Path, item: h5py.Group | h5py.Dataset) -> None:
-    if not isinstance(item, h5py.Group):
-        raise MeasurementFileError(path, item.name, expected="a group", found="a dataset")
-
-
-def _require_numbers(path: Path, item: h5py.Group | h5py.Dataset) -> None:
-    if not isinstance(item, h5py.Dataset):
-        raise MeasurementFileError(path, item.name, expected="a dataset", found="a group")
-    if item.dtype.kind not in "iufc":
-        raise MeasurementFileError(path, item.name, expected="numbers", found=f"type {item.dtype}")
-
-
-def _require_equal(path: Path, item: h5py.Group, what: str, expected: set[str], found: set[str]) -> None:
-    """Require the same sources for both spins and the same momenta for all sources: else
-    the mean is of neither.
-    """
-    if found != expected:
-        raise MeasurementFileError(
-            path, f"{what} of {item.name}", expected=sorted(expected), found=sorted(found)
-        )
-
-
-def _values(path: Path, dataset: h5py.Dataset, hadron: h5py.Group) -> NDArray:
-    """Return one correlator, complex."""
-    _require_numbers(path, dataset)
-    if dataset.shape is None or dataset.ndim != 1 or dataset.size < 2:
-        found = dataset.shape or "nothing in it"
-        raise MeasurementFileError(path, dataset.name, expected="one dimension, two times", found=found)
-    values = np.asarray(dataset[()], dtype=np.complex128)
-    if not np.all(np.isfinite(values)):
-        raise MeasurementFileError(path, dataset.name, expected="finite numbers", found="some that are not")
-    entry = _HADRONS[hadron.name.rsplit("/", 1)[-1]]
-    if entry.factor.imag and dataset.dtype.kind != "c":  # gamma_z gamma5 gives an imaginary one
-        raise MeasurementFileError(path, dataset.name, expected="complex numbers", found=str(dataset.dtype))
-    return values
-
-
 def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
-    _require_group(path, group)
-    if hadron.down is None:
-        parts = [(group, 1)]
-    else:
+    require_group(path, group)
+    parts: list[Part] = [(group, hadron.factor)]
+    if hadron.down is not None:
         for spin in ("spin_up", "spin_dn"):
             if spin not in group:
                 raise MeasurementFileError(
                     path, "dataset", expected=f"{group.name}/{spin}", found="nothing there"
                 )
-        parts = [(group["spin_up"], 1), (group["spin_dn"], hadron.down)]
-    total: dict[tuple[int, ...], NDArray] = {}
-    expected: tuple[set[str], set[str]] | None = None  # it has places and momenta of the first spin
-    for part, sign in parts:
-        _require_group(path, part)
-        places = sorted(name for name in part if _PLACE.fullmatch(name))
-        for place in places:
-            _require_group(path, part[place])
-            there = {name: match for name in part[place] if (match := _MOMENTUM.fullmatch(name))}
-            expected = expected or (set(places), set(there))
-            _require_equal(path, part[place], "momenta", expected[1], set(there))
-            for name, match in there.items():
-                values = _values(path, part[place][name], group)
-                if total and len(values) != len(next(iter(total.values()))):
-                    lengths = len(next(iter(total.values())))
-                    raise MeasurementFileError(
-                        path, part[place][name].name, expected=f"{lengths} times", found=len(values)
-                    )
-                n = tuple(map(int, match.groups()))
-                total[n] = total.get(n, 0) + sign * hadron.factor * values / len(places)
-        if expected is not None:
-            _require_equal(path, part, "sources", expected[0], set(places))
-    if not total or expected is None:
-        raise MeasurementFileError(
-            path, group.name, expected="groups xX_yY_zZ_tT with momenta", found=sorted(group)
-        )
-    momenta = sorted(total, key=lambda n: (sum(k * k for k in n), n))
+        parts = [(group["spin_up"], hadron.factor), (group["spin_dn"], hadron.down * hadron.factor)]
     is_current = hadron.kind == "feynman_hellmann"
     attributes = {
         "type": hadron.kind,
@@ -261,6 +181,10 @@ def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
         "sink": "gamma5" if hadron.kind == "meson" else hadron.name,
         "layout": "lalibe",
     }
-    return LalibeCorrelator(
-        np.array([total[n] for n in momenta]), momenta, frozenset(expected[0]), attributes
-    )
+    must_be_complex = complex(hadron.factor).imag != 0
+    mean = mean_over_sources(path, group.name, parts, _correlators, must_be_complex=must_be_complex)
+    return mean.correlator(attributes)
+
+
+def _correlators(path: Path, place: h5py.Group) -> ByMomentum:
+    return {n: numbers_at_times(path, place[name]) for n, name in momenta_of(place).items()}
