@@ -14,7 +14,8 @@ from .foreign_chroma import read_chroma
 from .foreign_entries import Entry, put_together
 from .foreign_milc import read_milc
 from .foreign_openqcd import read_openqcd
-from .foreign_pyerrors import read_hadrons, read_sfcf
+from .foreign_openqcd_fields import is_quark_field, read_quark_fields
+from .foreign_pyerrors import read_hadrons, read_ms5_xsf, read_sfcf
 from .foreign_table import read_table
 from .lalibe_names import configuration_numbers
 from .numbers_of_files import stream_in_path
@@ -25,7 +26,8 @@ _SUFFIXES = {
     "chroma": (".xml", ".lime"),
     "milc": (".txt", ".out", ".corr", ".dat"),
     "hadrons": (".h5",),
-    "openqcd": (".ms.dat",),
+    "openqcd": (".ms.dat", ".ms3.dat"),
+    "openqcd_ms5_xsf": tuple(f".ms5_xsf_{quarks}.dat" for quarks in ("dd", "du", "ud", "uu")),
 }
 
 
@@ -89,9 +91,9 @@ def _files(paths: list[Path], kind: str) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_SUFFIXES[kind]))
+            inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_of(kind, p))
             if not inside:
-                expected = " or ".join(_SUFFIXES[kind])
+                expected = " or ".join(_SUFFIXES.get(kind, (".s0, .s1 and so on",)))
                 raise AnalysisError(
                     f"{path}: expected files that end in {expected} in this folder, found none"
                 )
@@ -105,6 +107,10 @@ def _files(paths: list[Path], kind: str) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+def _is_of(kind: str, path: Path) -> bool:
+    return is_quark_field(path) if kind == "openqcd_ms4" else path.name.endswith(_SUFFIXES[kind])
+
+
 def _entries(files: list[Path], streams: dict[Path, str], options: ForeignOptions) -> Iterator[Entry]:
     if options.format == "table":
         for path in files:
@@ -112,6 +118,11 @@ def _entries(files: list[Path], streams: dict[Path, str], options: ForeignOption
     elif options.format == "hadrons":
         for name in dict.fromkeys(streams.values()):
             yield from read_hadrons([p for p in files if streams[p] == name], options, name)
+    elif options.format == "openqcd_ms4":
+        for name in dict.fromkeys(streams.values()):
+            yield from read_quark_fields([p for p in files if streams[p] == name], options, name)
+    elif options.format == "openqcd_ms5_xsf":
+        yield from read_ms5_xsf(files, streams)
     else:
         read = read_chroma if options.format == "chroma" else read_milc
         for path, number in _numbers(files, streams, options).items():

@@ -1,10 +1,14 @@
-"""pyerrors reads the files of this module: mesons of Hadrons, and sfcf.
+"""pyerrors reads the files of this module: mesons of Hadrons, sfcf, and openQCD's ms5_xsf.
 
 Hadrons writes NAME.NUMBER.h5 with the group `meson`. Its module MContraction::Meson writes the time slices of
 its sink as they are, so that times are those of the lattice: the option source_time shifts them.
 
 sfcf has Schroedinger functionals. Correlators are those from the boundary at t = 0 to time t; the boundaries
 are Dirichlet, so that nothing is folded.
+
+ms5_xsf has chirally rotated Schroedinger functionals: NAME.ms5_xsf_QUARKS.dat with QUARKS dd, du, ud or uu is
+one stream of two quarks, with ten correlators from the boundary to time t. Two more, g1 and l1, are numbers
+without a time and are not read.
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ from .hdf5_files import open_hdf5
 from .root_attributes import text_of
 from .sources import from_the_source
 
+_XSF = re.compile(r"(?P<run>.+)\.ms5_xsf_(?P<quarks>dd|du|ud|uu)\.dat")
+_OF_XSF = ("gS", "gP", "gA", "gV", "gVt", "lA", "lV", "lVt", "lT", "lTt")
 _NUMBERED = re.compile(r"(?P<stem>.+)\.(?P<number>\d+)\.h5")
 _ENSEMBLE = "ensemble"
 
@@ -145,6 +151,44 @@ def read_sfcf(path: Path, options: ForeignOptions) -> Iterator[Entry]:
         attributes = {"type": options.types.get(name, "meson"), "particle": name, "boundary_t": "dirichlet"}
         for (stream, number), row in zip(keys, rows, strict=True):
             yield Entry(path, number, name, row, attributes, stream=stream)
+
+
+def read_ms5_xsf(paths: list[Path], streams: dict[Path, str]) -> Iterator[Entry]:
+    """Read the correlators from the boundary of chirally rotated Schroedinger functionals.
+
+    Raises
+    ------
+    MeasurementFileError
+        A name is another one, or pyerrors cannot read a file.
+    AnalysisError
+        Several files have the same quarks and no names of streams.
+    """
+    seen: dict[tuple[str, str], Path] = {}
+    for path in paths:
+        match = _XSF.fullmatch(path.name)
+        if match is None:
+            raise MeasurementFileError(path, "name", expected="NAME.ms5_xsf_QUARKS.dat", found=path.name)
+        key = (match["quarks"], streams[path])
+        if key in seen:
+            raise AnalysisError(
+                f"stream: expected a regular expression that tells {seen[key]} from {path}, found none"
+            )
+        seen[key] = path
+        for kind in _OF_XSF:
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    found = pyerrors.input.openQCD.read_ms5_xsf(
+                        str(path.parent), "", match["quarks"], kind, files=[path.name], names=[_ENSEMBLE]
+                    )
+            except Exception as error:  # struct.error of files that end too early, and pyerrors' own
+                expected = "a file that pyerrors' reader of ms5_xsf takes"
+                raise MeasurementFileError(path, kind, expected=expected, found=error) from None
+            rows, keys = _samples([content[0].real for content in found.content])
+            imaginary, _ = _samples([content[0].imag for content in found.content])
+            name = f"{kind}_{match['quarks']}"
+            attributes = {"type": "meson", "particle": name, "boundary_t": "dirichlet", "layout": "openqcd"}
+            for (_, number), re_part, im_part in zip(keys, rows, imaginary, strict=True):
+                yield Entry(path, number, name, re_part + 1j * im_part, attributes, stream=streams[path])
 
 
 def _samples(observables: list) -> tuple[NDArray, list[tuple[str, int]]]:

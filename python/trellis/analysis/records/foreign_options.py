@@ -28,9 +28,9 @@ class ForeignOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    format: Literal["table", "chroma", "milc", "hadrons", "sfcf", "openqcd"] = Field(
-        description="The program that wrote the files, or a plain table of text."
-    )
+    format: Literal[
+        "table", "chroma", "milc", "hadrons", "sfcf", "openqcd", "openqcd_ms4", "openqcd_ms5_xsf"
+    ] = Field(description="The program that wrote the files, or a plain table of text.")
     configuration: str | None = Field(
         default=None,
         description="This regular expression has one group, which finds the configuration's number "
@@ -44,7 +44,8 @@ class ForeignOptions(BaseModel):
     source_time: int = Field(
         default=0,
         ge=0,
-        description="The source's time slice, where files count times of the lattice (table, hadrons).",
+        description="The source's time slice, where files count times of the lattice (table, hadrons, "
+        "openqcd_ms4).",
     )
     types: dict[str, Literal["meson", "baryon"]] = Field(
         default_factory=dict, description="Type of correlators, where it is not meson (table, sfcf)."
@@ -57,4 +58,10 @@ class ForeignOptions(BaseModel):
     sfcf: SfcfOptions | None = Field(default=None, description="Names in files of sfcf.")
     spatial_extent: int | None = Field(
         default=None, ge=1, description="The lattice's spatial extent, which openQCD's files do not have."
+    )
+    time_margin: int = Field(
+        default=0,
+        ge=0,
+        description="The energy density of openQCD's flow is averaged without so many time slices at either "
+        "end, where boundaries are open.",
     )
