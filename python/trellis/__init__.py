@@ -93,6 +93,7 @@ __all__ = [
     "read_gauge_field",
     "read_multigrid",
     "read_propagator",
+    "read_qdp_propagator",
     "read_scidac_propagator",
     "read_scidac_staggered_propagator",
     "read_staggered_propagator",
@@ -168,6 +169,7 @@ _SUBMODULE_OF = {
     **dict.fromkeys(["gaussian_source", "noise_source", "point_source", "wall_source"], "quarks.sources"),
     "Propagator": "quarks.propagators",
     **dict.fromkeys(["read_propagator", "read_scidac_propagator"], "quarks.propagator_files"),
+    "read_qdp_propagator": "quarks.qdp_propagator_files",
     **dict.fromkeys(
         ["all_mesons", "baryon", "meson", "mesons", "momenta_up_to", "nucleon"], "hadrons.correlators"
     ),
@@ -220,6 +222,7 @@ if TYPE_CHECKING:
     from .quarks.operators import WilsonClover
     from .quarks.propagator_files import read_propagator, read_scidac_propagator
     from .quarks.propagators import Propagator
+    from .quarks.qdp_propagator_files import read_qdp_propagator
     from .quarks.sources import gaussian_source, noise_source, point_source, wall_source
     from .quarks.staggered_propagator_files import (
         read_scidac_staggered_propagator,

@@ -136,6 +136,11 @@ def milc(U: Links, order: str = "<") -> bytes:
     return head + struct.pack(f"{order}III", 0, folded(29), folded(31)) + data
 
 
+def milc_version_1(U: Links, order: str = "<") -> bytes:
+    """Return the bytes of MILC versions 1 to 4: two couplings, and no checksum (include/io_lat.h)."""
+    return struct.pack(f"{order}5i2f", 59354, *U.shape[3::-1], 5.7, 0.0) + raw(U, 32, order)
+
+
 def openqcd(U: Links) -> bytes:
     t, z, y, x = U.shape[:4]
     parts = [struct.pack("<4id", t, x, y, z, 3 * plaquettes(U)[0])]

@@ -73,7 +73,8 @@ GaugeFileHeader inspect(InputFile& file, const ReadOptions& options) {
   if (little == lime_magic)
     throw FileError(file.path() + ": expected a big-endian LIME file, found the other byte order");
   if (big == text_begin) return inspect_nersc(file, options);
-  if (big == milc_magic || little == milc_magic) return inspect_milc(file, options);
+  for (const uint32_t magic : {big, little})
+    if (magic == milc_magic || magic == milc_version_1_magic) return inspect_milc(file, options);
   if (is_openqcd(file)) return inspect_openqcd(file, options);
   throw_unknown(file);
 }

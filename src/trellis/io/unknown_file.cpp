@@ -40,15 +40,14 @@ void throw_unknown(InputFile& file) {
   file.read_common(0, sizeof bytes, bytes);
   const uint32_t big = load_u32(bytes, ByteOrder::big), little = load_u32(bytes, ByteOrder::little);
   for (const uint32_t magic : {big, little}) {
-    if (magic == milc_version_4_magic)
-      throw FileError(file.path() + " is a MILC file of version 4 or older (only version 5 is read)");
     if (magic == milc_1996_magic)
-      throw FileError(file.path() + " is a MILC file of 1996 (only version 5 is read)");
+      throw FileError(file.path() + " is a MILC file of 1996 (only versions 1 to 5 are read)");
   }
-  throw FileError(message(
-      file.path(), " is no gauge file that is known: expected ILDG or SciDAC (LIME), ",
-      "NERSC, MILC version 5, openQCD or Bridge++ text, found ", file.size(), " bytes that begin with ", "0x",
-      hex(big), hint(file.read_text(0, std::min<int64_t>(256, file.size()))), why_not_openqcd(file)));
+  throw FileError(message(file.path(), " is no gauge file that is known: expected ILDG or SciDAC (LIME), ",
+                          "NERSC, MILC (versions 1 to 5), openQCD or Bridge++ text, found ", file.size(),
+                          " bytes that begin with ", "0x", hex(big),
+                          hint(file.read_text(0, std::min<int64_t>(256, file.size()))),
+                          why_not_openqcd(file)));
 }
 
 }  // namespace trellis::io

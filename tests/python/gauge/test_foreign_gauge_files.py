@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from foreign_gauge_files import (
     ildg_format,
     link_trace,
     milc,
+    milc_version_1,
     nersc,
     openqcd,
     plaquettes,
@@ -149,6 +151,8 @@ SOUND: dict[str, tuple[bytes, str, int, list[bool], bool]] = {
     ),
     "milc<": (milc(U, "<"), "milc", 32, [True, True], False),
     "milc>": (milc(U, ">"), "milc", 32, [True, True], False),
+    "milc version 1<": (milc_version_1(U, "<"), "milc", 32, [False], False),
+    "milc version 1>": (milc_version_1(U, ">"), "milc", 32, [False], False),
     "openqcd": (openqcd(U), "openqcd", 64, [False], False),
     "bridge": (bridge(U), "bridge-text", 64, [False], True),
     "bridge of DOS": (bridge(U, "\r\n"), "bridge-text", 64, [False], True),
@@ -206,6 +210,9 @@ def damaged() -> dict[str, bytes]:
         "NaN, and the header agrees": nersc(not_a_number),
         "a MILC sum": milc(U)[:88] + bytes(4) + milc(U)[92:],
         "a byte after the end": openqcd(U) + b"\0",
+        "a byte after MILC version 1": milc_version_1(U) + b"\0",
+        "MILC version 1 that ends early": milc_version_1(U)[:-4],
+        "MILC of 1996": struct.pack("<5i", 53546, *U.shape[3::-1]) + bytes(400),
         "a sum that is decimal": nersc(U, changes={"CHECKSUM": "12345678901"}),
         "a number in Latin-1": nersc(U).replace(b"DIMENSION_2 = 4", b"DIMENSION_2 = \xb2", 1),
     }
@@ -217,6 +224,9 @@ SAID = {
     "a number in Latin-1": "DIMENSION_2",
     "a sum that is decimal": "CHECKSUM should be a hexadecimal number of 32 bits, found '12345678901'",
     "no extent": "has no DIMENSION_2",
+    "a byte after MILC version 1": "expected 110620 bytes for 2x4x6x8, found 110621",
+    "MILC version 1 that ends early": "expected 110620 bytes for 2x4x6x8, found 110616",
+    "MILC of 1996": "is a MILC file of 1996 (only versions 1 to 5 are read)",
     "a byte after the end": "as an openQCD file it would have 221208 bytes",
 }
 
