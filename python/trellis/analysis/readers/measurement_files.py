@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...ground.dataset_checksums import NAME as CHECKSUM
 from ..records.errors import AnalysisError, MeasurementFileError
 from ..records.measurements import CorrelatorData, InputFile, Measurements
+from .gauge_streams import GAUGE_STREAM, names_of_streams
 from .lalibe import LalibeCorrelator, by_configuration, is_lalibe, read_lalibe_file
 from .merging import merge
 from .numbers_of_files import numbers_with_streams, source_counts_of
@@ -27,7 +28,6 @@ from .root_attributes import check_root, numbers_of, plain, text_of, whole_numbe
 from .series_readers import read_observables, read_stream, refuse_not_finite
 
 MEASUREMENT = "measurement"
-GAUGE_STREAM = "gauge_stream"
 LALIBE = "lalibe"
 _SUFFIXES = (".h5", ".hdf5")
 _REQUIRED = ("type", "boundary_t")
@@ -72,6 +72,7 @@ def read_measurements(
     """
     reader = _Reader(lalibe_smearing, lalibe_configuration, stream)
     collected = collect_files(paths)
+    reader.streams = names_of_streams([path for path, _ in collected], stream)
     for path, chosen_by_name in collected:
         reader.read(path, chosen_by_name)
     found = reader.finished()
@@ -125,6 +126,7 @@ class _Reader:
         self.lalibe_smearing = lalibe_smearing
         self.lalibe_configuration = lalibe_configuration
         self.stream = stream
+        self.streams: dict[Path, str] = {}  #: files of gauge generation have these names of streams
         self.skipped: dict[str, list[str]] = {}  #: each kind has its names
 
     def read(self, path: Path, chosen_by_name: bool) -> None:
@@ -172,7 +174,7 @@ class _Reader:
             self.run_files.add(text_of(file.attrs.get("run_file")))
             return _read_measurement(path, file, self.result, self.parts, self.stream)
         if kind == GAUGE_STREAM:
-            return read_stream(path, file, self.result)
+            return read_stream(path, file, self.result, self.streams.get(path, ""))
         self.lalibe[path], left_out = read_lalibe_file(path, file, self.lalibe_smearing)
         note = f"lalibe's files: not read: {', '.join(sorted(left_out))}"
         if left_out and note not in self.result.notes:
@@ -185,6 +187,8 @@ class _Reader:
             which = names[0] if len(names) == 1 else f"{len(names)} files, the first {names[0]},"
             whose = "its" if len(names) == 1 else "their"
             self.result.notes.append(f"{which} skipped: {whose} kind is {kind}")
+        if names := sorted(set(self.streams.values())):
+            self.result.notes.append(f"{len(names)} streams of gauge generation: {', '.join(names)}")
         whole, warnings = by_configuration(self.lalibe, self.lalibe_configuration)
         self.result.warnings += warnings
         _add_lalibe(whole, self.result, self.parts)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..records.errors import AnalysisError, MeasurementFileError
 from ..records.measurements import ArraySeries, Measurements, ObservableSeries
-from ..records.numbering import has_streams
+from ..records.numbering import has_streams, number_text, numbers_in_streams, plain_numbers
 from .root_attributes import check_root, numbers_of, text_of
 
 
@@ -21,9 +21,8 @@ def refuse_not_finite(path: Path, where: str, values: NDArray, numbers: NDArray)
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         first = tuple(int(i) for i in bad[0])
-        found = (
-            f"{len(bad)} that are not, first {values[first]} in configuration {numbers[first[0]]} at {first}"
-        )
+        where_found = f"{values[first]} in configuration {number_text(numbers[first[0]])} at {first}"
+        found = f"{len(bad)} that are not, first {where_found}"
         raise MeasurementFileError(path, where, expected="finite numbers", found=found)
 
 
@@ -31,7 +30,7 @@ def read_observables(
     path: Path, group: h5py.Group, numbers: NDArray, result: Measurements, after: int | None = None
 ) -> None:
     """Read the series of all datasets; with `after`, leave out the thermalisation of a stream."""
-    keep = np.ones(len(numbers), dtype=bool) if after is None else numbers > after
+    keep = np.ones(len(numbers), dtype=bool) if after is None else plain_numbers(numbers) > after
     all_numbers = numbers
     for name, dataset in group.items():
         if name == "trajectory":
@@ -49,7 +48,14 @@ def read_observables(
         _add_series(result.observables, name, numbers, values)
 
 
-def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
+def read_stream(path: Path, file: h5py.File, result: Measurements, stream: str = "") -> int:
+    """Read a file of gauge generation, and return the number of its trajectories.
+
+    Parameters
+    ----------
+    stream
+        The name of its stream, where there are several.
+    """
     check_root(path, file, result)
     group = file.get("observables")
     if not isinstance(group, h5py.Group):
@@ -57,25 +63,36 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
     trajectory = file.get("trajectory", group.get("trajectory"))
     if trajectory is None:
         raise MeasurementFileError(path, "/trajectory", expected="int64[n]", found="nothing")
-    numbers = np.atleast_1d(numbers_of(path, trajectory).astype(np.int64))
+    numbers = named(np.atleast_1d(numbers_of(path, trajectory).astype(np.int64)), stream)
     _require_same_chain(path, group, numbers, result)
     after = int(file.attrs.get("thermalisation", 0))
     result.notes += [
         f"{path.name}: {line}" for line in (text_of(file.attrs.get("changes")) or "").splitlines()
     ]
-    if len(numbers) and numbers.max() <= after:
+    if len(numbers) and plain_numbers(numbers).max() <= after:
         result.notes.append(
             f"{path.name}: its {len(numbers)} trajectories are all thermalisation, which ends at {after}"
         )
         result.thermalisation = result.thermalisation or Measurements()
-        _read_series(path, file, group, numbers, 0, result.thermalisation)
+        _read_series(path, file, group, numbers, 0, result.thermalisation, stream)
     else:
-        _read_series(path, file, group, numbers, after, result)
+        _read_series(path, file, group, numbers, after, result, stream)
     return len(numbers)
 
 
+def named(numbers: NDArray, stream: str) -> NDArray:
+    """Return the numbers with the name of their stream, if it has one."""
+    return numbers_in_streams([stream] * len(numbers), numbers) if stream else numbers
+
+
 def _read_series(
-    path: Path, file: h5py.File, group: h5py.Group, numbers: NDArray, after: int, result: Measurements
+    path: Path,
+    file: h5py.File,
+    group: h5py.Group,
+    numbers: NDArray,
+    after: int,
+    result: Measurements,
+    stream: str,
 ) -> None:
     """Read observables, work and what is not measured every time, of the trajectories
     after the number `after`.
@@ -88,10 +105,11 @@ def _read_series(
                 raise MeasurementFileError(
                     path, dataset.name, expected=f"{len(numbers)} numbers", found=list(values.shape)
                 )
-            _add_series(result.work, name, numbers[numbers > after], values[numbers > after])
+            kept = plain_numbers(numbers) > after
+            _add_series(result.work, name, numbers[kept], values[kept])
     if isinstance(file.get("occasional"), h5py.Group):
         for name, series in file["occasional"].items():
-            _read_occasional(path, name, series, result, after)
+            _read_occasional(path, name, series, result, after, stream)
 
 
 def _require_same_chain(path: Path, group: h5py.Group, numbers: NDArray, result: Measurements) -> None:
@@ -110,20 +128,22 @@ def _require_same_chain(path: Path, group: h5py.Group, numbers: NDArray, result:
                 path,
                 values.name,
                 expected=f"the values of {', '.join(streams)} at the {len(here)} trajectories that both have "
-                "(analyse independent chains one by one)",
+                "(the option stream gives independent chains their names)",
                 found="others",
             )
 
 
-def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measurements, after: int) -> None:
+def _read_occasional(
+    path: Path, name: str, group: h5py.Group, result: Measurements, after: int, stream: str
+) -> None:
     """Read a series with trajectory numbers of its own; arrays of noise vectors give their mean, too."""
-    numbers = numbers_of(path, group["trajectory"]).astype(np.int64)
+    numbers = named(numbers_of(path, group["trajectory"]).astype(np.int64), stream)
     values = numbers_of(path, group["value"])
     if len(values) != len(numbers):
         raise MeasurementFileError(
             path, group["value"].name, expected=f"{len(numbers)} entries", found=list(values.shape)
         )
-    keep = numbers > after
+    keep = plain_numbers(numbers) > after
     numbers, values = numbers[keep], values[keep]
     if values.ndim == 1:  # NaN stands for t0 or w0 that the flow does not reach
         _add_series(result.observables, name, numbers, values)
