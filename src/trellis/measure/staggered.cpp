@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/contract/colour_products.hpp"
@@ -65,6 +66,7 @@ StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorF
   const auto potential = [Lt](const Coord&, int mu) { return mu == 3 ? 1.0 / Lt : 0.0; };
   StaggeredTraces traces;
   SpinorField X = SpinorField::like(columns), MX = X;
+  stop_together(columns.lattice().communicator());  // fields of many columns take their time
   traces.report = solve(solver, StaggeredOperator(matrix), X, columns);
   traces.inverse = dot_each(columns, X);
   const HopTables first = derivative_tables(hopping, potential, 1.0, 1);

@@ -1,6 +1,7 @@
 #include "trellis/measure/wilson_traces.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/conserved_current.hpp"
 #include "trellis/measure/propagator.hpp"
@@ -13,6 +14,7 @@ SolveReport solve_columns(const WilsonMatrixPtr& matrix, const SolverSpec& solve
                           const SpinorField& b) {
   SpinorField right = matrix->hop().make_field(Subset::full, b.rhs()), solution = SpinorField::like(right);
   convert(right, b);
+  stop_together(x.lattice().communicator());  // fields of many columns take their time
   SolveReport report = solve(solver, WilsonOperator(matrix), solution, right);
   convert(x, solution);
   return report;
@@ -24,10 +26,14 @@ WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, c
   TRELLIS_REQUIRE(noise.subset() == Subset::full && noise.precision() == Precision::double_precision &&
                       matrix->choice().precision == Precision::double_precision,
                   "traces take full columns and an operator in double");
+  Communicator& communicator = U.lattice().communicator();
+  stop_together(communicator);
   const SpinorField columns = moved_to(noise, U.backend());
   const int Lt = matrix->lattice().extents()[3];
   const BoundaryPhases& boundary = matrix->params().boundary;
+  stop_together(communicator);
   SpinorField X = SpinorField::like(columns), MX = X;
+  stop_together(communicator);
   WilsonTraces traces;
   traces.report = solve_columns(matrix, solver, X, columns);
   traces.inverse = dot_each(columns, X);
@@ -44,6 +50,7 @@ WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, c
   choice.backend = U.backend();
   const HoppingTerm temporal_hop(weighted(U, charge_weights()), isotropic, choice);
   SpinorField second = SpinorField::like(columns), Y = X;
+  stop_together(communicator);
   for (int parity = 0; parity < 2; ++parity) temporal_hop.apply(second, parity, X, HopTask{});
   traces.curvature = dot_each(columns, second);
   traces.report.add(solve_columns(matrix, solver, Y, MX));

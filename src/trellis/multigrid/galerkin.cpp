@@ -1,6 +1,7 @@
 #include "trellis/multigrid/galerkin.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/field/precision_dispatch.hpp"
@@ -133,6 +134,7 @@ CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P, Sp
   const ForwardLegs legs(*M.gauge_field(), columns);
   on_host(links, [&](SiteField& host) {
     for (int mu = 0; mu < Nd; ++mu) {
+      stop_together(M.lattice().communicator());
       const double factor = mu < 3 ? -0.5 * params.nu / params.xi0 : -0.5;
       legs.apply(image, mu);
       fields.add_to_diagonal(P.products_with(image, P.aggregates().inner(mu), mu, false), factor, true);

@@ -7,6 +7,7 @@
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/device/launches.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/field/many_fields.hpp"
@@ -147,6 +148,7 @@ void MultigridSetup::replace_in_parts(SpinorField& vectors, const Make& make) {
   std::optional<SpinorField> part, result;
   std::unique_ptr<ApproximateInverse> K;
   for (int first = 0; first < vectors.rhs(); first += size) {
+    stop_together(vectors.lattice().communicator());
     const int count = std::min(size, vectors.rhs() - first);
     if (!part || part->rhs() != count) {
       K.reset();
@@ -231,6 +233,7 @@ void MultigridSetup::record_residuals(const SpinorField& vectors) {
 
 void MultigridSetup::build(SpinorField& vectors, int coarse_sweeps) {
   for (int replacements = 0;; ++replacements) {
+    stop_together(vectors.lattice().communicator());
     std::vector<int> faulty = orthonormalise(vectors);
     if (faulty.empty()) {
       if (has_coarse_operator()) break;
