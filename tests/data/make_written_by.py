@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import h5py
+import make_more_written_by
 import numpy as np
 
 import trellis as tr
@@ -154,6 +155,7 @@ def main() -> int:
     trellis(folder, "measure", "spectrum.toml")
     (folder / "heatbath.toml").unlink()
     (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
+    make_more_written_by.add_to(folder)
     return 0
 
 

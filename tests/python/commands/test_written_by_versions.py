@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
 from command_line import run
 
@@ -19,6 +20,7 @@ import trellis as tr
 DATA = Path(__file__).resolve().parents[2] / "data"
 sys.path.insert(0, str(DATA))
 
+from make_more_written_by import numbers_of, runs_of  # noqa: E402
 from make_written_by import read_fields, run_results  # noqa: E402
 
 RELEASED = sorted(path.name.removeprefix("written_by_") for path in DATA.glob("written_by_[0-9]*.*.*"))
@@ -39,6 +41,42 @@ def test_a_run_goes_on_with_the_same_bits(version: str, tmp_path: Path) -> None:
     again = json.loads(run("measure", "spectrum.toml", "--resume", "--json", cwd=folder).stdout)
     assert (again["skipped"], again["configurations"]) == (1, [4])
     assert run_results(folder) == json.loads((folder / "expected.json").read_text())["runs"]
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_set_ups_propagators_correlators_and_results_are_read(version: str) -> None:
+    """The numbers of a solve with the set-up are those of that version within its tolerance."""
+    folder = DATA / f"written_by_{version}" / "more"
+    expected = json.loads((folder / "expected.json").read_text())["numbers"]
+    found = numbers_of(folder)
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        flat = [value for part in np.atleast_1d(np.array(values, dtype=object)) for value in np.ravel(part)]
+        own = [
+            value for part in np.atleast_1d(np.array(found[name], dtype=object)) for value in np.ravel(part)
+        ]
+        assert own == pytest.approx(flat, rel=1e-8), name
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_trajectories_and_spins_go_on_with_the_same_bits(version: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(DATA / f"written_by_{version}" / "more", tmp_path / "runs")
+    done = json.loads(run("generate", "hmc.toml", "--resume", "--json", cwd=folder).stdout)
+    assert done["resumed_from"] == 2
+    run("glass", "glass.toml", "--resume", cwd=folder)
+    assert runs_of(folder) == json.loads((folder / "expected.json").read_text())["runs"]
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_a_campaign_goes_on(version: str, tmp_path: Path) -> None:
+    """What was made is known and stays made; the other task failed then, and fails again."""
+    folder = shutil.copytree(DATA / f"written_by_{version}" / "more" / "campaign", tmp_path / "campaign")
+    told = run("campaign", "status", "campaign.toml", "--json", cwd=folder)
+    before = json.loads(told.stdout)
+    assert before["tasks"] == {"done": 1, "failed": 1}, before
+    stamp = (folder / "work" / "made.txt").stat().st_mtime_ns
+    run("campaign", "run", "campaign.toml", "--machine", "machine.toml", "--json", cwd=folder, status=None)
+    assert (folder / "work" / "made.txt").stat().st_mtime_ns == stamp
 
 
 def test_what_is_written_names_the_version(tmp_path: Path) -> None:
