@@ -1,6 +1,6 @@
 """This module has the further kinds of files of tests/data/written_by_VERSION; make_written_by.py calls it.
 
-They are a multigrid set-up, propagators of domain walls and of staggered quarks, trajectories and a spin glass
+They are a multigrid set-up, propagators of domain walls and staggered quarks, trajectories and a spin glass
 that stand in the middle, correlators of arrays with their analysis, and the folder of a campaign.
 
 usage: python tests/data/make_more_written_by.py VERSION      adds them to files that an earlier commit made

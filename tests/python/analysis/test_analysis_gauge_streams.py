@@ -133,7 +133,7 @@ def test_streams_have_one_mean_and_the_error_of_replicas(chains: list[np.ndarray
 
 
 def test_the_error_of_streams_is_larger_than_that_of_independent_numbers(tmp_path: Path) -> None:
-    """Of 60 ensembles of three streams, pulls of the mean are as wide as errors say."""
+    """Pulls of the mean of 60 ensembles of three streams are as wide as errors say."""
     rng = np.random.default_rng(1)
     pulls = []
     for k in range(60):

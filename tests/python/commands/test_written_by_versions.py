@@ -69,7 +69,7 @@ def test_trajectories_and_spins_go_on_with_the_same_bits(version: str, tmp_path:
 
 @pytest.mark.parametrize("version", RELEASED)
 def test_a_campaign_goes_on(version: str, tmp_path: Path) -> None:
-    """What was made is known and stays made; the other task failed then, and fails again."""
+    """The task that was done is known and stays done; the other one failed then, and fails again."""
     folder = shutil.copytree(DATA / f"written_by_{version}" / "more" / "campaign", tmp_path / "campaign")
     told = run("campaign", "status", "campaign.toml", "--json", cwd=folder)
     before = json.loads(told.stdout)
