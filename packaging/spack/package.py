@@ -1,9 +1,13 @@
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+from spack_repo.builtin.build_systems.cuda import CudaPackage
+
 from spack.package import *
 
 
 class TrellisQcd(CMakePackage, CudaPackage):
-    """Lattice QCD from a gauge field to a number with an error bar: gauge fields, solvers, contractions and
-    their analysis, on CPUs and CUDA GPUs, with the same bits however the work is cut."""
+    """Lattice QCD from a gauge field to a number with an error bar: gauge fields, solvers,
+    contractions and their analysis, on CPUs and CUDA GPUs, with the same bits however the work
+    is cut."""
 
     # The public address is put in at the first release.
     homepage = "https://example.org/trellis"
@@ -17,14 +21,14 @@ class TrellisQcd(CMakePackage, CudaPackage):
     variant("mpi", default=True, description="Parallel runs through MPI")
     variant("python", default=True, description="The Python module and the command trellis")
 
+    generator("ninja")
+
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
-    depends_on("ninja", type="build")
-    depends_on("pkgconf", type="build")
+    depends_on("pkgconfig", type="build")
 
     depends_on("zlib-api")
-    depends_on("random123")
     depends_on("hdf5~mpi", when="~mpi")
     depends_on("hdf5+mpi", when="+mpi")
     depends_on("mpi", when="+mpi")
@@ -41,12 +45,12 @@ class TrellisQcd(CMakePackage, CudaPackage):
         depends_on("py-typer@0.12:", type="run")
         depends_on("py-rich@13.7:", type="run")
         depends_on("py-jinja2@3.1:", type="run")
-        # Spack has no gvar, lsqfit and pyerrors: `pip install gvar lsqfit pyerrors` for trellis analyze.
+        # Spack has no gvar, lsqfit and pyerrors, which trellis analyze needs: pip installs them.
+    # The module and h5py take one HDF5.
+    depends_on("py-h5py~mpi", type="run", when="+python~mpi")
 
     conflicts("%gcc@:11", msg="g++ 12 or later is needed")
     conflicts("cuda_arch=none", when="+cuda", msg="name the GPUs: cuda_arch=80 or 90")
-
-    generator("ninja")
 
     def cmake_args(self):
         # Spack's compiler wrapper chooses the instructions: -march is its own.
@@ -59,7 +63,9 @@ class TrellisQcd(CMakePackage, CudaPackage):
             self.define("TRELLIS_ARCH", ""),
         ]
         if self.spec.satisfies("+cuda"):
-            args.append(self.define("TRELLIS_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))
+            args.append(
+                self.define("TRELLIS_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value)
+            )
         if self.spec.satisfies("+python"):
             args.append(self.define("Python_EXECUTABLE", self.spec["python"].command.path))
         return args
