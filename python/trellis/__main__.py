@@ -10,7 +10,16 @@ def main() -> None:
 
         open_closed_streams()
         forget_odd_sizes()
-        from .commands.cli import main as run
+        try:
+            from .commands.cli import main as run
+        except ModuleNotFoundError as missing:
+            name = missing.name or ""
+            if name.partition(".")[0] == __package__:
+                raise
+            sys.stderr.write(
+                f"error: {sys.executable} has no package {name}; requirements.txt lists what trellis needs\n"
+            )
+            sys.exit(1)
 
         run()
     except KeyboardInterrupt:

@@ -347,6 +347,24 @@ def test_an_interrupt_of_the_first_imports(tmp_path: Path, module: str) -> None:
         assert (found.returncode, found.stderr) == (130, "error: interrupted\n")
 
 
+def test_an_interpreter_without_the_packages(tmp_path: Path) -> None:
+    """The trellis of a prefix may be given any interpreter (TRELLIS_PYTHON)."""
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer', name='typer')")
+    found = subprocess.run(
+        [sys.executable, "-m", "trellis", "--version"],
+        cwd=tmp_path,
+        env=environment(PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 1
+    assert (
+        found.stderr
+        == f"error: {sys.executable} has no package typer; requirements.txt lists what trellis needs\n"
+    )
+
+
 def test_help_names_tables(tmp_path: Path) -> None:
     assert "[molecular_dynamics]" in run("generate", "--help", cwd=tmp_path, COLUMNS="200").stdout
     assert "stream.h5 of trellis generate" in run("analyze", "--help", cwd=tmp_path, COLUMNS="200").stdout
