@@ -120,7 +120,7 @@ TRELLIS_SITE_FN constexpr InverseFactorials inverse_factorials() {
 
 /// The series gives exp(X) = g0 + g1 X + g2 X^2 of X = iQ, and e_j = i dg_j / dc0.
 template <class R>
-struct ExponentialSeries {
+struct ExponentialSums {
   Complex<R> g0, g1, g2, e0, e1, e2;
 };
 
@@ -131,11 +131,11 @@ struct ExponentialSeries {
 /// It has no cancellation near Q = 0, where the closed form divides by c1^2. A term takes 7 flop, 15 with the
 /// derivatives. These are variables and no arrays: they stay in registers.
 template <bool with_derivatives, class R>
-TRELLIS_SITE_FN ExponentialSeries<R> exponential_series(const R& c0, const R& c1) {
+TRELLIS_SITE_FN ExponentialSums<R> exponential_series(const R& c0, const R& c1) {
   constexpr InverseFactorials inverse_factorial = inverse_factorials();
   constexpr int last = exponential_terms_of<R>;
   const R zero(0.0), minus_c0 = -c0;
-  ExponentialSeries<R> s{{R(inverse_factorial.value[last - 2]), zero},
+  ExponentialSums<R> s{{R(inverse_factorial.value[last - 2]), zero},
                          {R(inverse_factorial.value[last - 1]), zero},
                          {R(inverse_factorial.value[last]), zero},
                          {zero, zero},
@@ -163,7 +163,7 @@ inline constexpr double exponential_derivative_flops = 15 * (exponential_terms -
 /// dg/dc1 = -X e.
 template <class R>
 TRELLIS_SITE_FN ExponentialDerivatives<R> derivatives_by_series(const R& c0, const R& c1) {
-  const ExponentialSeries<R> s = exponential_series<true>(c0, c1);
+  const ExponentialSums<R> s = exponential_series<true>(c0, c1);
   const Complex<R> d1 = {fnma(c1, s.e2.re, s.e0.re), fnma(c1, s.e2.im, s.e0.im)};
   return {{s.g0, times_i(s.g1), -s.g2},
           {{-(c0 * s.e2.im), c0 * s.e2.re}, -times_i(d1), s.e1},
