@@ -228,6 +228,31 @@ TEST(HaloExchange, tables_of_neighbours_name_the_sites_of_the_halo) {
   }
 }
 
+TEST(HaloExchange, ghosts_beside_a_block_are_a_block_where_no_lanes_divide_the_cut) {
+  const int ranks = world()->size();
+  const LatticePtr lattice = make_lattice({8, 8, 4, 4 * ranks}, {1, 1, 1, ranks});
+  for (const int reals : {5, 6})
+    for (const Precision precision : all_precisions)
+      check(lattice, {precision, Subset::even, 2, reals, Backend::cpu, 8}, {2, true});
+  const SiteField field(lattice, {.reals = 5, .lanes = 8});
+  const SiteLayout& layout = field.layout();
+  ASSERT_EQ(layout.lanes(), 8);
+  ASSERT_EQ(layout.lane_extents()[3], 1);
+  const SiteHalo halo(field.layout_ptr(), {1, false}, 1);
+  EXPECT_TRUE(halo.plan().is_in_blocks);
+  for (const int step : {1, -1}) {
+    const std::vector<int32_t> table = halo.neighbours(0, {0, 0, 0, step});
+    int blocks_of_ghosts = 0;
+    for (size_t i = 0; i < table.size(); i += 8) {
+      if ((table[i] & 1) == 0) continue;
+      ++blocks_of_ghosts;
+      EXPECT_EQ((table[i] >> 1) % 8, 0);
+      for (size_t lane = 0; lane < 8; ++lane) EXPECT_EQ(table[i + lane], table[i] + 2 * int32_t(lane));
+    }
+    EXPECT_EQ(blocks_of_ghosts, ranks > 1 ? 8 * 8 * 4 / 2 / 8 : 0);
+  }
+}
+
 TEST(HaloExchange, does_not_allocate_whichever_way_it_travels) {
   const LatticePtr lattice = make_lattice({4, 4, 4, 2 * world()->size()});
   const SiteField field(lattice, {.precision = Precision::half_precision, .rhs = 2, .reals = 5});

@@ -136,11 +136,11 @@ TRELLIS_SITE_FN ExponentialSums<R> exponential_series(const R& c0, const R& c1) 
   constexpr int last = exponential_terms_of<R>;
   const R zero(0.0), minus_c0 = -c0;
   ExponentialSums<R> s{{R(inverse_factorial.value[last - 2]), zero},
-                         {R(inverse_factorial.value[last - 1]), zero},
-                         {R(inverse_factorial.value[last]), zero},
-                         {zero, zero},
-                         {zero, zero},
-                         {zero, zero}};
+                       {R(inverse_factorial.value[last - 1]), zero},
+                       {R(inverse_factorial.value[last]), zero},
+                       {zero, zero},
+                       {zero, zero},
+                       {zero, zero}};
   unroll<last - 2>([&](auto step) TRELLIS_INLINE_LAMBDA {
     constexpr int n = last - 3 - step;
     const Complex<R> g = s.g2;
