@@ -129,7 +129,8 @@ def test_streams_have_one_mean_and_the_error_of_replicas(chains: list[np.ndarray
         "chiral_susceptibility_disconnected.light",
         "quark_number_susceptibility.light",
     }
-    assert (tmp_path / "out" / "report.html").is_file()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<b>80</b>trajectories or sweeps of stream run_b; the first 20, thermalisation, are left out" in page
 
 
 def test_the_error_of_streams_is_larger_than_that_of_independent_numbers(tmp_path: Path) -> None:

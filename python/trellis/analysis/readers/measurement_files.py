@@ -147,6 +147,8 @@ class _Reader:
                         return
                     count = self._content(path, file, kind)
                     attributes = {k: plain(v) for k, v in file.attrs.items() if k != "run_file"}
+                    if path in self.streams:
+                        attributes["stream"] = self.streams[path]
                 except MeasurementFileError:  # it is an OSError too, but it says already what is wrong
                     raise
                 except _DAMAGE as error:
