@@ -24,7 +24,12 @@ constexpr struct {
                     {GaugeFormat::nersc_two_row, "nersc-2row"},
                     {GaugeFormat::milc, "milc"},
                     {GaugeFormat::openqcd, "openqcd"},
+                    {GaugeFormat::ddalphaamg, "ddalphaamg"},
                     {GaugeFormat::bridge_text, "bridge-text"}};
+
+bool is_only_read(GaugeFormat format) {
+  return format == GaugeFormat::ddalphaamg || format == GaugeFormat::bridge_text;
+}
 }  // namespace
 
 const char* name_of(GaugeFormat format) {
@@ -37,8 +42,7 @@ GaugeFormat gauge_format_by_name(const std::string& name) {
   std::string legal;
   for (const auto& entry : format_names) {
     if (name == entry.name) return entry.format;
-    if (entry.format != GaugeFormat::bridge_text)  // that one is only read
-      legal += std::string(legal.empty() ? "" : ", ") + entry.name;
+    if (!is_only_read(entry.format)) legal += std::string(legal.empty() ? "" : ", ") + entry.name;
   }
   throw BadArgument(message("unknown gauge format '", name, "'; legal are ", legal));
 }
@@ -83,6 +87,8 @@ void read_links(InputFile& file, GaugeFileHeader& header, const Geometry& geomet
   switch (header.report.format) {
     case GaugeFormat::openqcd:
       return read_openqcd(file, header, geometry, links);
+    case GaugeFormat::ddalphaamg:
+      return read_ddalphaamg(file, header, geometry, links);
     case GaugeFormat::bridge_text:
       return read_bridge_text(file, header, geometry, links);
     default:
@@ -206,7 +212,7 @@ void require_extents_of(GaugeFormat format, const Coord& lattice) {
 
 void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat format,
                        const WriteOptions& options) {
-  TRELLIS_REQUIRE(format != GaugeFormat::bridge_text, "Bridge++ text is read, not written");
+  TRELLIS_REQUIRE(!is_only_read(format), "files of the format ", name_of(format), " are read, not written");
   const io::RealFormat real_format = real_format_of(format, options);
   require_extents_of(format, U.geometry().lattice());
   std::vector<double> links(U.canonical_size());

@@ -12,9 +12,9 @@
 namespace trellis {
 
 /// doc/formats.md describes them. nersc has 3x3 links, nersc_two_row leaves out the third row.
-enum class GaugeFormat { ildg, scidac, nersc, nersc_two_row, milc, openqcd, bridge_text };
+enum class GaugeFormat { ildg, scidac, nersc, nersc_two_row, milc, openqcd, ddalphaamg, bridge_text };
 
-/// Returns "ildg", "scidac", "nersc", "nersc-2row", "milc", "openqcd" or "bridge-text".
+/// Returns "ildg", "scidac", "nersc", "nersc-2row", "milc", "openqcd", "ddalphaamg" or "bridge-text".
 const char* name_of(GaugeFormat format);
 /// Throws BadArgument with the legal names.
 GaugeFormat gauge_format_by_name(const std::string& name);
@@ -89,9 +89,9 @@ struct WriteOptions {
 };
 
 /// Writes under a temporary name, synchronises, renames (see io::OutputFile). Throws BadArgument if the
-/// format lacks the precision or cannot be written (bridge_text), FileError if the disk is full, NumericError
-/// where links are not finite or, as on reading, not SU(3) to 1e-4. Collective; the bytes do not depend on
-/// the number of ranks.
+/// format lacks the precision or cannot be written (ddalphaamg, bridge_text), FileError if the disk is full,
+/// NumericError where links are not finite or, as on reading, not SU(3) to 1e-4. Collective; the bytes do not
+/// depend on the number of ranks.
 void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat format,
                        const WriteOptions& options = {});
 

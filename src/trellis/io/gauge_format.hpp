@@ -46,6 +46,7 @@ bool is_bridge_text(InputFile& file);
 // the computed checksums. The site-ordered formats store [t][z][y][x][mu][row][column][re, im].
 void read_site_ordered(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
 void read_openqcd(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
+void read_ddalphaamg(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
 void read_bridge_text(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
 
 /// Reads the links of a file that begins as openQCD's as if it were DDalphaAMG's: 4 links at each site, x_3

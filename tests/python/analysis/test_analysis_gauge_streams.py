@@ -130,7 +130,9 @@ def test_streams_have_one_mean_and_the_error_of_replicas(chains: list[np.ndarray
         "quark_number_susceptibility.light",
     }
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "<b>80</b>trajectories or sweeps of stream run_b; the first 20, thermalisation, are left out" in page
+    assert (
+        "<b>80</b>trajectories or sweeps of stream run_b; the first 20, thermalisation, are left out" in page
+    )
 
 
 def test_the_error_of_streams_is_larger_than_that_of_independent_numbers(tmp_path: Path) -> None:

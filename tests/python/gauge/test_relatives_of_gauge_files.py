@@ -135,6 +135,35 @@ def test_damaged_openqcd_files_stay_damaged_ones(tmp_path: Path) -> None:
 
 #: These links are of a heat bath: neighbours are correlated, and nothing else is.
 QUENCHED = tr.quenched(lattice=LATTICE, beta=6.0, seed=3, sweeps=4).to_numpy()
+
+
+@pytest.mark.filterwarnings("ignore:.*no checksum")
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_raw_files_of_ddalphaamg_are_read(order: str, tmp_path: Path) -> None:
+    """Neighbours tell the order of the links; the links U, which know nothing of them, are refused above."""
+    file = tmp_path / "file"
+    file.write_bytes(ddalphaamg(QUENCHED, order))
+    field = tr.read_gauge_field(file)
+    assert field.report is not None
+    assert field.report.format == "ddalphaamg"
+    assert np.array_equal(field.to_numpy(), QUENCHED)
+    status, text, _ = called(lambda: info(file, lattice="2.4.6.8", json=True))
+    assert status == 0
+    assert json.loads(text)["lattice"] == list(LATTICE)
+    content = bytearray(file.read_bytes())
+    content[16:24] = np.array(3 * plaquettes(QUENCHED)[0] + 1e-4).astype(f"{order}f8").tobytes()
+    file.write_bytes(content)
+    with pytest.raises(tr.ChecksumError, match="plaquette: expected"):
+        tr.read_gauge_field(file)
+    content = bytearray(ddalphaamg(QUENCHED, order))
+    content[24:168] = bytes(144)
+    file.write_bytes(content)
+    with pytest.raises(tr.FileError, match="1 of 1536 links are not SU"):
+        tr.read_gauge_field(file)
+    with pytest.raises(tr.BadArgument, match="ddalphaamg"):
+        field.write(tmp_path / "new", format="ddalphaamg")
+
+
 #: These formats need not say their lattice.
 WITHOUT_LATTICE = {"ildg": ildg(QUENCHED, states_lattice=False), "bridge": bridge(QUENCHED)}
 
