@@ -51,7 +51,11 @@ endif()
 if(TRELLIS_STATIC_LIBRARIES)
   # A wheel exports no targets: these paths may lie in the build.
   set(trellis_hdf5_include $<BUILD_INTERFACE:${TRELLIS_STATIC_LIBRARIES}/include>)
-  set(trellis_hdf5_libraries ${TRELLIS_STATIC_HDF5} ${CMAKE_DL_LIBS})
+  # It is a target, so that zlib, which it calls, stands behind it for the linker.
+  add_library(trellis_static_hdf5 STATIC IMPORTED)
+  set_target_properties(trellis_static_hdf5 PROPERTIES IMPORTED_LOCATION ${TRELLIS_STATIC_HDF5}
+    INTERFACE_LINK_LIBRARIES "ZLIB::ZLIB;${CMAKE_DL_LIBS}")
+  set(trellis_hdf5_libraries $<BUILD_INTERFACE:trellis_static_hdf5>)
 elseif(TRELLIS_PC_HDF5_FOUND)
   set(trellis_hdf5_include ${TRELLIS_PC_HDF5_INCLUDE_DIRS})
   set(trellis_hdf5_libraries ${TRELLIS_PC_HDF5_LINK_LIBRARIES})
