@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..campaign.attempt import log_tail, safe_name
 from ..campaign.manager import Manager, Result
+from ..ground.compiled_core import load
 from ..ground.crash_safe_files import make_folder, write_json
 from ..ground.errors import BadArgument, Error
 from ..ground.launched_ranks import launched_ranks
@@ -146,12 +147,17 @@ What to do next
   change a parameter           {folder}/measure.toml (another folder in [output]), then
                                trellis measure {folder}/measure.toml
   make a larger lattice        {folder}/generate.toml, then
-                               mpirun -n 2 trellis generate {folder}/generate.toml
+                               {_ranks()}trellis generate {folder}/generate.toml
   see all keys of a run file   trellis schema generate; trellis schema measure
   use your own configurations  trellis info FILE, then name them in [configurations] of measure.toml
   from Python                  import trellis as tr; help(tr)
   check this machine           trellis doctor"""
     )
+
+
+def _ranks() -> str:
+    """Return the words that start two ranks, where this build can be several: one without MPI refuses."""
+    return "" if load().communication_library() == "none" else "mpirun -n 2 "
 
 
 def _activation() -> str:

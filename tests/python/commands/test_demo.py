@@ -11,6 +11,7 @@ import os
 import shutil
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -19,7 +20,7 @@ from command_line import run
 from scipy.optimize import least_squares
 
 from trellis.analysis import AnalysisOptions, analyze
-from trellis.commands.demo import _activation
+from trellis.commands.demo import _activation, _ranks
 from trellis.run_files import GenerateRun, MeasureRun, parse_run_file
 
 #: There are two tasks of gauge fields, 4 parts of 3 configurations, 6 of one, and two analyses.
@@ -71,6 +72,13 @@ def test_what_next_begins_with_what_the_prompt_lacks(monkeypatch: pytest.MonkeyP
     (tmp_path / "trellis").touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert _activation() == ""
+
+
+def test_what_next_starts_ranks_where_the_build_has_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
+    for library, words in (("Open MPI v4.1.4", "mpirun -n 2 "), ("none", "")):
+        core = SimpleNamespace(communication_library=lambda library=library: library)
+        monkeypatch.setattr("trellis.commands.demo.load", lambda core=core: core)
+        assert _ranks() == words
 
 
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
