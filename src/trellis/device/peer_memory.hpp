@@ -1,7 +1,14 @@
 #pragma once
 /// Processes of a node can map parts of each other's GPU memory (CUDA's interprocess communication), and
-/// kernels and copies of one then reach those of the other.
+/// kernels and copies of one then reach those of the other. Kernels also reach memory of the host that is
+/// mapped for them.
 #include <cstddef>
+
+namespace trellis {
+/// Adds bytes to gpu_memory_in_use() and memory_in_use() that no Memory holds, and that stay with the
+/// process (device/memory.hpp).
+void count_memory_of_gpu(size_t bytes);
+}  // namespace trellis
 
 namespace trellis::cuda {
 
@@ -19,5 +26,21 @@ void* allocate_for_peers(size_t bytes, PeerHandle& handle);
 void* map_of_peer(const PeerHandle& handle, size_t bytes);
 /// Takes back a mapping. @pre nothing that was launched here reaches it any more
 void unmap_of_peer(void* data, size_t bytes);
+
+/// Locks pages of the host, and returns the address by which kernels and copies of this process's GPU reach
+/// them. Throws Error where the system locks no more pages. @pre `data` is the beginning of a page of memory
+/// that is mapped as shared; nothing else has locked it
+void* map_of_host(void* data, size_t bytes);
+/// Takes back such an address. @pre nothing that was launched here reaches it any more
+void unmap_of_host(void* data, void* mapped, size_t bytes);
+
+/// Processes wait so for each other. Tests on a simulated GPU leave one of these waits out, to see whether
+/// they find it (device/simulated/peer_waits.hpp); elsewhere none is left out.
+enum class PeerWait {
+  none,
+  for_data,  ///< the receiver waits until the sender has said that its writes have ended
+  for_room   ///< the sender waits until the receiver has said that its reads have ended
+};
+bool is_left_out(PeerWait wait);
 
 }  // namespace trellis::cuda

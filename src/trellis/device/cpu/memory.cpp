@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/peer_memory.hpp"
 #include "trellis/device/threads.hpp"
 
 namespace trellis {
@@ -150,6 +151,10 @@ size_t memory_in_use() { return anywhere.in_use(); }
 size_t memory_peak() { return anywhere.peak(); }
 size_t gpu_memory_in_use() { return on_gpu.in_use(); }
 size_t gpu_memory_peak() { return on_gpu.peak(); }
+void count_memory_of_gpu(size_t bytes) {
+  on_gpu.add(bytes);
+  anywhere.add(bytes);
+}
 size_t memory_waiting() { return freed_blocks().bytes(); }
 
 size_t memory_available() {

@@ -38,6 +38,9 @@ double stop_launch_timer() {
 void* allocate_for_peers(size_t bytes, PeerHandle&) { return allocate(bytes); }
 void* map_of_peer(const PeerHandle&, size_t bytes) { return allocate(bytes); }
 void unmap_of_peer(void*, size_t) {}
+void* map_of_host(void*, size_t bytes) { return allocate(bytes); }
+void unmap_of_host(void*, void*, size_t) {}
+bool is_left_out(PeerWait) { return false; }
 
 PinnedMemory::PinnedMemory(size_t bytes) : bytes_{bytes} { require_gpu(); }
 PinnedMemory::~PinnedMemory() = default;

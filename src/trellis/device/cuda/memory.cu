@@ -123,7 +123,8 @@ void copy_from_host(void* device, const void* host, size_t bytes) {
 }
 
 void copy_on_device(void* to, const void* from, size_t bytes) {
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, launch_stream()), "cudaMemcpyAsync");
+  // Either may be memory of the host that was mapped for kernels.
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, launch_stream()), "cudaMemcpyAsync");
 }
 
 void copy_rows_on_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,

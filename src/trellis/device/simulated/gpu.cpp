@@ -2,11 +2,8 @@
 /// cuda backend run as they are, the launches are loops.
 #include "trellis/device/gpu.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +12,7 @@
 #include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/memory.hpp"
-#include "trellis/device/peer_memory.hpp"
+#include "trellis/device/simulated/addresses.hpp"
 #include "trellis/device/simulated/for_each_site.hpp"
 #include "trellis/device/simulated/queues.hpp"
 
@@ -48,6 +45,17 @@ void require_host(const void* pointer) {
   if (is_device_pointer(pointer)) throw Error("a copy to or from the host was given a device pointer");
 }
 }  // namespace
+
+bool is_device_memory_accessible() { return accesses > 0; }
+
+char* reserve_addresses(size_t bytes) {
+  reserve();
+  const size_t rounded = (bytes + page - 1) / page * page;
+  if (used + rounded > region_bytes) throw MemoryError("the simulated GPU is full");
+  char* const data = region + used;
+  used += rounded;
+  return data;
+}
 
 DeviceMemoryAccess::DeviceMemoryAccess() {
   if (accesses++ == 0) protect(PROT_READ | PROT_WRITE);
@@ -89,7 +97,6 @@ void poison(void* data, size_t bytes, bool is_new) {
 /// Returns memory with anything in it. Memory is made and freed in the order of the main queue; a launch of
 /// another queue comes after.
 void* allocate_unset(size_t bytes) {
-  reserve();
   const size_t rounded = (bytes + page - 1) / page * page;
   void* data;
   const auto at = free_blocks.find(rounded);
@@ -98,9 +105,7 @@ void* allocate_unset(size_t bytes) {
     data = at->second;
     free_blocks.erase(at);
   } else {
-    if (used + rounded > region_bytes) throw MemoryError("the simulated GPU is full");
-    data = region + used;
-    used += rounded;
+    data = reserve_addresses(rounded);
   }
   allocations[data] = rounded;
   poison(data, bytes, is_new);
@@ -156,58 +161,6 @@ void copy_rows_on_device(void* to, size_t to_pitch, const void* from, size_t fro
 void set_zero(void* device, size_t bytes) {
   require_device(device);
   simulated::submit(simulated::launch_queue(), [=] { std::memset(device, 0, bytes); });
-}
-
-namespace {
-/// A handle of simulated memory has this: other processes open the file as that of its process.
-struct SharedFile {
-  int64_t process;
-  int file;
-};
-static_assert(sizeof(SharedFile) <= sizeof(PeerHandle));
-
-/// Maps a file into device memory.
-void* map_into_device(int file, size_t bytes) {
-  reserve();
-  const size_t rounded = (bytes + page - 1) / page * page;
-  if (used + rounded > region_bytes) throw MemoryError("the simulated GPU is full");
-  void* const data = region + used;
-  if (mmap(data, rounded, accesses > 0 ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED, file,
-           0) != data)
-    throw Error(message("mmap of memory for peers: ", std::strerror(errno)));
-  used += rounded;
-  return data;
-}
-}  // namespace
-
-void* allocate_for_peers(size_t bytes, PeerHandle& handle) {
-  const int file = memfd_create("trellis_simulated_gpu", MFD_CLOEXEC);
-  if (file < 0 || ftruncate(file, off_t((bytes + page - 1) / page * page)) != 0)
-    throw Error(message("memory for peers: ", std::strerror(errno)));
-  const SharedFile own{getpid(), file};
-  std::memcpy(&handle, &own, sizeof(own));
-  void* const data = map_into_device(file, bytes);
-  const DeviceMemoryAccess access;
-  std::memset(data, 0xff, bytes);  // whoever reads before it was written finds NaN
-  return data;
-}
-
-void* map_of_peer(const PeerHandle& handle, size_t bytes) {
-  SharedFile found;
-  std::memcpy(&found, &handle, sizeof(found));
-  const std::string path = message("/proc/", found.process, "/fd/", found.file);
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) throw Error(message(path, ": ", std::strerror(errno)));
-  void* const data = map_into_device(file, bytes);
-  close(file);
-  return data;
-}
-
-/// The addresses stay with the process, without the other's memory.
-void unmap_of_peer(void* data, size_t bytes) {
-  const size_t rounded = (bytes + page - 1) / page * page;
-  (void)mmap(data, rounded, accesses > 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 std::vector<Gpu> gpus() { return {{"simulated on the host", "0.0", region_bytes, region_bytes - used}}; }

@@ -1,5 +1,6 @@
 #include "trellis/device/simulated/queues.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <random>
@@ -7,6 +8,7 @@
 
 #include "trellis/base/environment.hpp"
 #include "trellis/device/simulated/device_memory.hpp"
+#include "trellis/device/simulated/windows.hpp"
 
 namespace trellis::cuda::simulated {
 
@@ -22,16 +24,18 @@ struct Piece {
 struct Queue {
   std::deque<Piece> waiting;
   uint64_t submitted = 0, done = 0;
+  std::map<int, uint64_t> behind;  ///< what it has done came behind so many pieces of others
 };
 
 struct Schedule {
   explicit Schedule(uint64_t seed) : random{seed} {
     constexpr double eagerness[] = {0, 0.2, 0.6};  // a piece that nobody waits for runs so often
     chance = eagerness[random() % 3];
+    chance_of_arrival = eagerness[random() % 3];
   }
   bool is_eager() { return double(random() >> 11) * 0x1p-53 < chance; }
   std::mt19937_64 random;
-  double chance;
+  double chance, chance_of_arrival;
 };
 
 std::optional<Schedule> schedule_of_environment() {
@@ -47,9 +51,14 @@ struct State {
   int next = 1, of_launches = main_queue;
 };
 State& state() {
-  static State& all = *new State;  // it outlives fields in static storage
+  static State& all = [] -> State& {
+    State& made = *new State;  // it outlives fields in static storage
+    delay_writes(made.schedule.has_value());
+    return made;
+  }();
   return all;
 }
+uint64_t random_number() { return state().schedule->random(); }
 
 /// Returns the queue that a mark waits for, and -1 if the first piece can run.
 int blocking(const Queue& queue) {
@@ -64,22 +73,44 @@ void run(const std::function<void()>& work) {
   work();
 }
 
+/// Runs a piece of a queue. What it writes to other processes is then on its way.
+void run_piece(int number, uint64_t piece, const std::function<void()>& work) {
+  const DeviceMemoryAccess access;
+  read_windows();
+  work();
+  take_writes(number, piece);
+}
+
+/// Notes that a queue comes behind so many pieces of another one, and behind what that one came behind.
+void note_order(Queue& queue, int number, uint64_t count) {
+  const auto raise = [&queue](int other, uint64_t to) {
+    uint64_t& known = queue.behind[other];
+    known = std::max(known, to);
+  };
+  raise(number, count);
+  if (const auto other = state().queues.find(number); other != state().queues.end())
+    for (const auto& [further, pieces] : other->second.behind) raise(further, pieces);
+}
+
 /// Runs the first piece. @pre nothing blocks it
-void step(Queue& queue) {
+void step(int number, Queue& queue) {
   const Piece piece = std::move(queue.waiting.front());
   queue.waiting.pop_front();
-  if (piece.work) run(piece.work);
+  if (piece.other >= 0) note_order(queue, piece.other, piece.count);
+  if (piece.work) run_piece(number, queue.done, piece.work);
   ++queue.done;
+  deliver_some(state().schedule->chance_of_arrival, random_number);
 }
 
 /// Runs some pieces that nobody waits for.
 void run_eagerly() {
   while (state().schedule->is_eager()) {
-    std::vector<Queue*> ready;
+    std::vector<int> ready;
     for (auto& [number, queue] : state().queues)
-      if (!queue.waiting.empty() && blocking(queue) < 0) ready.push_back(&queue);
+      if (!queue.waiting.empty() && blocking(queue) < 0) ready.push_back(number);
     if (ready.empty()) return;
-    step(*ready[state().schedule->random() % ready.size()]);
+    const int chosen = ready[random_number() % ready.size()];
+    step(chosen, state().queues.at(chosen));
   }
 }
 
@@ -91,7 +122,7 @@ void run_until(int number, uint64_t count) {
     if (const int other = blocking(queue); other >= 0) {
       run_until(other, queue.waiting.front().count);
     } else {
-      step(queue);
+      step(number, queue);
       run_eagerly();
     }
   }
@@ -130,7 +161,11 @@ void order_behind(int queue, int other) {
 }
 
 void wait_for(int queue) {
-  if (state().schedule) run_until(queue, state().queues.at(queue).submitted);
+  if (!state().schedule) return;
+  run_until(queue, state().queues.at(queue).submitted);
+  std::map<int, uint64_t> over = state().queues.at(queue).behind;
+  over[queue] = state().queues.at(queue).done;
+  deliver(over, random_number);
 }
 
 void wait_for_all() {
@@ -139,8 +174,10 @@ void wait_for_all() {
 
 void set_schedule(std::optional<uint64_t> seed) {
   wait_for_all();
+  if (state().schedule) deliver_some(1, random_number);  // those of queues that are gone
   state().schedule.reset();
   if (seed) state().schedule.emplace(*seed);
+  delay_writes(seed.has_value());
 }
 
 bool has_schedule() { return state().schedule.has_value(); }
