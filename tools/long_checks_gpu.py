@@ -1,4 +1,4 @@
-"""CI leaves this out for GPUs: both architectures, and the tests under more orders of streams."""
+"""CI leaves this out for GPUs: both architectures, and the tests under more orders of streams and writes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ def main(words: list[str]) -> int:
     """
     parser = argparse.ArgumentParser(prog="tools/long_checks gpu", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20, help="orders of streams that are tried (default 20)")
+    parser.add_argument(
+        "--table-seeds",
+        type=int,
+        default=200,
+        help="orders for hops by each way, cut, number of columns and storage (default 200)",
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers at a time")
     arguments = parser.parse_args(words)
     jobs = str(arguments.jobs)
@@ -55,6 +61,14 @@ def main(words: list[str]) -> int:
         steps.append(
             (f"test_cuda, {ranks} ranks, seed {seed}", command, {"TRELLIS_SIMULATE_SEED": str(seed)})
         )
+    table = [f"{SIMULATED}/tests/parallel/test_simulated_gpu", "--gtest_filter=*ways_cuts*"]
+    steps.append(
+        (
+            f"hops by all ways, cuts, columns and storages, 2 ranks, {arguments.table_seeds} seeds",
+            ["mpirun", "--oversubscribe", "-n", "2", *table],
+            {"TRELLIS_SIMULATED_SEEDS": str(arguments.table_seeds)},
+        )
+    )
     failed = 0
     print("| step | result | seconds |\n|---|---|---|")
     for name, command, more in steps:

@@ -580,26 +580,24 @@ TEST_F(CudaTrajectory, clover_quarks) {
 /// Messages are page-locked memory that travels by requests or in memory that ranks share, or an MPI library
 /// takes the GPU's memory.
 TEST_F(Cuda, messages_of_halos_by_each_way) {
-  const ExchangePolicy before = exchange_policy();
-  std::vector<ExchangePolicy> policies{ExchangePolicy::automatic, ExchangePolicy::persistent};
+  std::vector<ExchangePolicy> policies{ExchangePolicy::automatic, ExchangePolicy::persistent,
+                                       ExchangePolicy::staged};
   if (is_gpu_simulated()) {  // other machines need not let ranks share memory
     policies.push_back(ExchangePolicy::shared);
     policies.push_back(ExchangePolicy::copied);
   }
   for (const ExchangePolicy policy : policies) {
-    set_exchange_policy(policy);
-    check_ring(name_of(policy));
-    const test::WithGpuMessages with("staged");
-    EXPECT_EQ(choose_transport(Backend::cuda), TransportWay::staged);
+    const test::WithExchange with(policy);
     check_ring(name_of(policy));
   }
-  set_exchange_policy(before);
+  const test::WithExchange with("staged");
+  EXPECT_EQ(choose_transport(Backend::cuda), TransportWay::staged);
 }
 
-/// Kernels or copies write into the memory of the other rank's GPU, on one GPU, too.
+/// Kernels or copies write into the memory of the other rank's GPU, on one GPU, too, or of its host.
 TEST_F(Cuda, messages_between_gpus) {
-  for (const char* word : {"peer", "peer_copied"}) {
-    const test::WithGpuMessages with(word);
+  for (const char* word : {"peer", "peer_copied", "mapped"}) {
+    const test::WithExchange with(word);
     const TransportPtr transport = make_transport(*world(), {}, {}, {Backend::cuda});
     EXPECT_STREQ(name_of(transport->way()), world()->size() > 1 ? word : "staged")
         << "one process has no peer";
@@ -613,8 +611,8 @@ TEST_F(Cuda, exchanges_after_one_that_nobody_waits_for) {
   Communicator& comm = *world();
   const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
   const size_t bytes = 1000 * sizeof(int);
-  for (const char* word : {"staged", "peer", "peer_copied"}) {
-    const test::WithGpuMessages with(word);
+  for (const char* word : {"staged", "peer", "peer_copied", "mapped"}) {
+    const test::WithExchange with(word);
     const TransportPtr transport =
         make_transport(comm, {{next, 1, nullptr, bytes}}, {{last, 1, nullptr, bytes}}, {Backend::cuda});
     for (int turn = 0; turn < 8; ++turn) {

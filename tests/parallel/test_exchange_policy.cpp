@@ -193,42 +193,36 @@ TEST(SharedExchange, goes_by_messages_where_memory_cannot_be_shared) {
   EXPECT_EQ(std::count(in.begin(), in.end(), double(last)), int64_t(in.size()));
 }
 
-/// The choice of a way depends on policy, backend and the variable of GPU messages.
+/// The choice of a way depends on policy and backend.
 TEST(Transport, is_chosen_in_one_place) {
-  const auto choose = [](ExchangePolicy policy, Backend backend, const char* messages) {
+  const auto choose = [](ExchangePolicy policy, Backend backend) {
     const WithPolicy with(policy);
-    setenv("TRELLIS_GPU_MESSAGES", messages, 1);
-    const std::string name = name_of(choose_transport(backend));
-    unsetenv("TRELLIS_GPU_MESSAGES");
-    return name;
+    return std::string(name_of(choose_transport(backend)));
   };
   using enum ExchangePolicy;
-  EXPECT_EQ(choose(persistent, Backend::cpu, ""), "requests");
-  EXPECT_EQ(choose(persistent, Backend::gpu_emulated, ""), "requests");
-  EXPECT_EQ(choose(shared, Backend::cpu, "carrier pigeon"), "shared") << "of GPUs only";
-  EXPECT_EQ(choose(copied, Backend::cpu, "direct"), "copied");
-  const std::string host = choose(automatic, Backend::cpu, "");
+  EXPECT_EQ(choose(persistent, Backend::cpu), "requests");
+  EXPECT_EQ(choose(persistent, Backend::gpu_emulated), "requests");
+  EXPECT_EQ(choose(shared, Backend::cpu), "shared");
+  EXPECT_EQ(choose(copied, Backend::cpu), "copied");
+  const std::string host = choose(automatic, Backend::cpu);
   EXPECT_TRUE(host == "shared" || host == "copied") << host;
-  const std::string direct = library_takes_device_memory() ? "device" : "";
-  EXPECT_EQ(choose(persistent, Backend::cuda, ""), direct.empty() ? "staged" : direct);
-  EXPECT_EQ(choose(automatic, Backend::cuda, ""), direct.empty() ? "peer" : direct);
-  for (const ExchangePolicy policy : {persistent, automatic}) {
-    EXPECT_EQ(choose(policy, Backend::cuda, "staged"), "staged");
-    EXPECT_EQ(choose(policy, Backend::cuda, "direct"), "device");
-    EXPECT_EQ(choose(policy, Backend::cuda, "peer"), "peer");
-    EXPECT_EQ(choose(policy, Backend::cuda, "peer_copied"), "peer_copied");
-    EXPECT_THROW(choose(policy, Backend::cuda, "carrier pigeon"), BadArgument);
-  }
-  unsetenv("TRELLIS_GPU_MESSAGES");
-  EXPECT_EQ(choose(shared, Backend::cuda, "peer"), "staged") << "page-locked memory that ranks share";
-  EXPECT_EQ(choose(copied, Backend::cuda, ""), "staged");
+  const std::string direct_way = library_takes_device_memory() ? "device" : "";
+  EXPECT_EQ(choose(persistent, Backend::cuda), direct_way.empty() ? "staged" : direct_way);
+  EXPECT_EQ(choose(automatic, Backend::cuda), direct_way.empty() ? "peer" : direct_way);
+  EXPECT_EQ(choose(direct, Backend::cuda), "device");
+  for (const ExchangePolicy policy : {staged, mapped, peer, peer_copied})
+    EXPECT_EQ(choose(policy, Backend::cuda), name_of(policy));
+  for (const ExchangePolicy policy : {staged, mapped, direct, peer, peer_copied})
+    EXPECT_EQ(choose(policy, Backend::cpu), host) << "policies of GPUs leave hosts their choice";
+  EXPECT_EQ(choose(shared, Backend::cuda), "staged") << "page-locked memory that ranks share";
+  EXPECT_EQ(choose(copied, Backend::cuda), "staged");
 }
 
 TEST(SharedExchange, names_of_policies) {
   EXPECT_EQ(exchange_policy_by_name("shared"), ExchangePolicy::shared);
   EXPECT_EQ(exchange_policy_by_name("copied"), ExchangePolicy::copied);
-  EXPECT_STREQ(name_of(ExchangePolicy::persistent), "persistent");
-  EXPECT_STREQ(name_of(exchange_policy_by_name("automatic")), "automatic");
+  for (const ExchangePolicy policy : exchange_policies)
+    EXPECT_EQ(exchange_policy_by_name(name_of(policy)), policy);
   EXPECT_THROW(exchange_policy_by_name("carrier pigeon"), BadArgument);
 }
 

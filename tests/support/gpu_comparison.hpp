@@ -11,6 +11,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/comm/communicator.hpp"
+#include "trellis/comm/transport/choice.hpp"
 #include "trellis/device/gpu.hpp"
 #include "trellis/field/spinor_field.hpp"
 
@@ -53,15 +54,17 @@ inline Numbers numbers_of(const SiteField& field) {
 
 inline void append(Numbers& all, const Numbers& more) { all.insert(all.end(), more.begin(), more.end()); }
 
-/// A test sets the environment's word for messages of GPUs as long as this lives.
-class WithGpuMessages {
+/// Halos travel by this policy as long as this lives.
+class WithExchange {
  public:
-  explicit WithGpuMessages(const char* word) { setenv(name, word, 1); }
-  ~WithGpuMessages() { setenv(name, before_.c_str(), 1); }  // empty is as good as not set
+  explicit WithExchange(ExchangePolicy policy) { set_exchange_policy(policy); }
+  explicit WithExchange(const std::string& name) : WithExchange(exchange_policy_by_name(name)) {}
+  ~WithExchange() { set_exchange_policy(before_); }
+  WithExchange(const WithExchange&) = delete;
+  WithExchange& operator=(const WithExchange&) = delete;
 
  private:
-  static constexpr const char* name = "TRELLIS_GPU_MESSAGES";
-  const std::string before_ = std::getenv(name) == nullptr ? "" : std::getenv(name);
+  const ExchangePolicy before_ = exchange_policy();
 };
 
 /// This class skips its tests where there is no GPU.

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/played_rank.hpp"
 #include "trellis/comm/transport/node_memory.hpp"
 #include "trellis/device/common_choice.hpp"
 #include "trellis/device/memory.hpp"
@@ -22,6 +23,9 @@ constexpr size_t cache_line = 64;
 
 ExchangePolicy& current() {
   static ExchangePolicy policy = [] {
+    if (const char* former = std::getenv("TRELLIS_GPU_MESSAGES"); former != nullptr && *former != '\0')
+      throw BadArgument(message("TRELLIS_GPU_MESSAGES=", former,
+                                ": the variable is TRELLIS_EXCHANGE, with the same words"));
     const char* name = std::getenv("TRELLIS_EXCHANGE");
     if (name == nullptr || *name == '\0') return ExchangePolicy::automatic;
     try {
@@ -58,26 +62,32 @@ TransportWay way_between_hosts(bool is_of_gpus) {
   }
 }
 
-/// Returns the word of TRELLIS_GPU_MESSAGES, and an empty one where it is not set.
-std::string gpu_messages() {
-  const char* value = std::getenv("TRELLIS_GPU_MESSAGES");
-  return value == nullptr ? "" : value;
-}
-
-/// Returns the way that TRELLIS_GPU_MESSAGES names, if it is set.
+/// Returns the way of GPUs that the policy names, if it names one.
 std::optional<TransportWay> named_way_of_gpus() {
-  const std::string word = gpu_messages();
-  if (word.empty()) return std::nullopt;
-  if (word == "staged") return TransportWay::staged;
-  if (word == "direct") return TransportWay::device;
-  if (word == "peer") return TransportWay::peer;
-  if (word == "peer_copied") return TransportWay::peer_copied;
-  throw BadArgument(
-      message("TRELLIS_GPU_MESSAGES=", word, " is not among staged, direct, peer, peer_copied"));
+  switch (exchange_policy()) {
+    case ExchangePolicy::staged:
+      return TransportWay::staged;
+    case ExchangePolicy::mapped:
+      return TransportWay::mapped;
+    case ExchangePolicy::direct:
+      return TransportWay::device;
+    case ExchangePolicy::peer:
+      return TransportWay::peer;
+    case ExchangePolicy::peer_copied:
+      return TransportWay::peer_copied;
+    default:
+      return std::nullopt;
+  }
 }
 
+/// Returns true for the policies that leave hosts their own choice.
+bool leaves_choice_to_hosts() {
+  return exchange_policy() == ExchangePolicy::automatic || named_way_of_gpus();
+}
+
+/// Returns true for the ways of peer.cpp.
 bool is_between_gpus(TransportWay way) {
-  return way == TransportWay::peer || way == TransportWay::peer_copied;
+  return way == TransportWay::peer || way == TransportWay::peer_copied || way == TransportWay::mapped;
 }
 
 TransportPtr make_in_node(Communicator& communicator, const Messages& sends, const Messages& receives,
@@ -107,11 +117,16 @@ TransportPtr make_through_node_memory(Communicator& communicator, const Messages
 
 TransportPtr make_between_hosts(Communicator& communicator, const Messages& sends, const Messages& receives,
                                 TransportWay way) {
-  const bool is_required = exchange_policy() != ExchangePolicy::automatic;
+  const bool is_required = !leaves_choice_to_hosts();
   if (way != TransportWay::requests && communicator.can_share_memory())
     if (auto transport = make_through_node_memory(communicator, sends, receives, way, is_required))
       return transport;
   return make_requests_transport(communicator, sends, receives);
+}
+
+/// Returns true where messages travel: a process without others may have some to itself.
+bool travels(const Communicator& communicator, const Messages& sends) {
+  return communicator.size() > 1 || !sends.empty();
 }
 
 /// Makes a transport. `way` is that between hosts, or `device`, or one between GPUs, in whose place halos go
@@ -121,7 +136,7 @@ TransportPtr make_by(Communicator& communicator, const Messages& sends, const Me
   if (way == TransportWay::device) return make_device_transport(communicator, sends, receives);
   if (is_between_gpus(way)) {
     const bool is_required = named_way_of_gpus() == way;
-    if (communicator.size() > 1 && communicator.can_share_memory())
+    if (travels(communicator, sends) && communicator.can_share_memory())
       if (auto transport = make_through_node_memory(communicator, sends, receives, way, is_required))
         return transport;
     way = way_between_hosts(true);
@@ -146,7 +161,7 @@ std::vector<int> ways_to_choose_among(const Communicator& communicator, Backend 
   const auto named = backend == Backend::cuda ? named_way_of_gpus() : std::nullopt;
   if (!communicator.can_share_memory() || (named && *named != TransportWay::staged)) return ways;
   for (const TransportWay way : {TransportWay::requests, TransportWay::shared, TransportWay::copied,
-                                 TransportWay::peer, TransportWay::peer_copied})
+                                 TransportWay::peer, TransportWay::peer_copied, TransportWay::mapped})
     if (way != by_rule && (!is_between_gpus(way) || (backend == Backend::cuda && !named)))
       ways.push_back(int(way));
   return ways;
@@ -192,6 +207,12 @@ TransportWay tuned_way(Communicator& communicator, const Messages& sends, const 
                                       ways_to_choose_among(communicator, subject.backend), ranks, attempt));
 }
 
+/// Returns the same messages with this process at the other end.
+Messages to_itself(Messages messages) {
+  for (Message& m : messages) m.peer = 0;
+  return messages;
+}
+
 int most_ranks_of_a_node(const Communicator& communicator) {
   std::map<int, int> ranks;
   for (const int node : communicator.nodes()) ++ranks[node];
@@ -230,8 +251,10 @@ TuneKey halo_key(const Communicator& communicator, const Messages& sends, const 
 
 TransportPtr make_transport(Communicator& communicator, const Messages& sends, const Messages& receives,
                             const HaloSubject& subject) {
-  const bool is_tuned = subject.geometry != nullptr && communicator.size() > 1 &&
-                        exchange_policy() == ExchangePolicy::automatic;
+  if (auto* played = dynamic_cast<PlayedRank*>(&communicator))
+    return make_transport(played->process(), to_itself(sends), to_itself(receives), subject);
+  const bool is_tuned =
+      subject.geometry != nullptr && travels(communicator, sends) && leaves_choice_to_hosts();
   const TransportWay way =
       is_tuned ? tuned_way(communicator, sends, receives, subject) : way_by_rule(subject.backend);
   return make_by(communicator, sends, receives, subject.backend, way);
@@ -245,17 +268,28 @@ const char* name_of(ExchangePolicy policy) {
       return "persistent";
     case ExchangePolicy::copied:
       return "copied";
-    default:
+    case ExchangePolicy::shared:
       return "shared";
+    case ExchangePolicy::staged:
+      return "staged";
+    case ExchangePolicy::mapped:
+      return "mapped";
+    case ExchangePolicy::direct:
+      return "direct";
+    case ExchangePolicy::peer:
+      return "peer";
+    default:
+      return "peer_copied";
   }
 }
 
 ExchangePolicy exchange_policy_by_name(const std::string& name) {
-  for (const ExchangePolicy policy : {ExchangePolicy::automatic, ExchangePolicy::persistent,
-                                      ExchangePolicy::shared, ExchangePolicy::copied})
+  std::string names;
+  for (const ExchangePolicy policy : exchange_policies) {
     if (name == name_of(policy)) return policy;
-  throw BadArgument(
-      message("exchange policy \"", name, "\" is not among automatic, persistent, shared, copied"));
+    names += (names.empty() ? "" : ", ") + std::string(name_of(policy));
+  }
+  throw BadArgument(message("exchange policy \"", name, "\" is not among ", names));
 }
 
 const char* name_of(TransportWay way) {
@@ -272,6 +306,8 @@ const char* name_of(TransportWay way) {
       return "peer";
     case TransportWay::peer_copied:
       return "peer_copied";
+    case TransportWay::mapped:
+      return "mapped";
     default:
       return "device";
   }

@@ -11,18 +11,27 @@ namespace trellis {
 
 class Geometry;
 
-/// Users choose among these policies.
+/// Users choose among these policies. Those of GPUs leave fields on hosts the choice of `automatic`.
 enum class ExchangePolicy {
   automatic,   ///< it is the tuner's choice where it has one (device/tuner.hpp); else host memory goes as
                ///< `shared` (on AMD's processors) or `copied` where ranks can share memory, and GPUs go as
                ///< `peer` where they reach each other's memory
   persistent,  ///< MPI persistent requests are taken
   shared,      ///< ranks of one node take memory that they share, others persistent requests
-  copied       ///< it is as `shared`, with copies from and to memory of each rank's own
+  copied,      ///< it is as `shared`, with copies from and to memory of each rank's own
+  staged,      ///< GPUs: halos go through page-locked memory of the host, with copies
+  mapped,      ///< GPUs: kernels write and read page-locked memory of the host
+  direct,      ///< GPUs: the MPI library takes addresses of their memory
+  peer,        ///< GPUs: kernels write into memory of the receiver's GPU
+  peer_copied  ///< GPUs: copies bring messages there
 };
+inline constexpr ExchangePolicy exchange_policies[] = {
+    ExchangePolicy::automatic, ExchangePolicy::persistent, ExchangePolicy::shared,
+    ExchangePolicy::copied,    ExchangePolicy::staged,     ExchangePolicy::mapped,
+    ExchangePolicy::direct,    ExchangePolicy::peer,       ExchangePolicy::peer_copied};
 
-/// Says what transports made from now on use. It starts with the environment variable TRELLIS_EXCHANGE
-/// (automatic, persistent, shared or copied; other words throw BadArgument), or automatic.
+/// Says what transports made from now on use. It starts with the environment variable TRELLIS_EXCHANGE (a
+/// name of a policy; other words throw BadArgument), or automatic.
 ExchangePolicy exchange_policy();
 /// Sets the policy. It is collective by agreement: all ranks have to set the same. A build without MPI copies
 /// in any case.
@@ -33,8 +42,7 @@ const char* name_of(ExchangePolicy policy);
 ExchangePolicy exchange_policy_by_name(const std::string& name);
 
 /// Returns the way of halos of fields on a backend, where the tuner does not choose. The policy decides. On a
-/// GPU it is `staged` where the policy is `shared` or `copied`; else TRELLIS_GPU_MESSAGES names it (staged,
-/// direct, peer or peer_copied; other words throw BadArgument). Where that variable is not set, it is
+/// GPU it is `staged` where the policy is `shared` or `copied`, and that of the policies for GPUs; else it is
 /// `device` if the MPI library says that it takes device pointers, else `peer` with the policy `automatic`,
 /// and `staged` with `persistent`.
 TransportWay choose_transport(Backend backend);
@@ -47,14 +55,14 @@ struct HaloSubject {
   size_t scalar_bytes = 0;  ///< a number in the messages has so many
 };
 
-/// Makes the transport of a halo. Where the policy is `automatic` and the tuner has a choice for it, or is
-/// `on`, it is the way of the tuner on the rank 0 of the communicator; else that of choose_transport(). On a
-/// GPU the tuner chooses between `device`, `peer`, `peer_copied` and the ways between hosts behind `staged`;
-/// the variable TRELLIS_GPU_MESSAGES comes before it.
+/// Makes the transport of a halo. Where the policy is `automatic`, or leaves a backend its choice, and the
+/// tuner has a choice for it, or is `on`, it is the way of the tuner on the rank 0 of the communicator; else
+/// that of choose_transport(). On a GPU the tuner chooses between `device`, `peer`, `peer_copied`, `mapped`
+/// and the ways between hosts behind `staged`. A played rank (comm/played_rank.hpp) sends all to itself.
 ///
 /// Collective: all ranks make it, in the same order as other transports. Throws Error on all ranks where the
-/// policy is `shared` or `copied`, or the variable names `peer` or `peer_copied`, and some rank gets no such
-/// memory; `automatic` says so once, and takes requests, behind `staged` on a GPU.
+/// policy is `shared`, `copied`, `mapped`, `peer` or `peer_copied`, and some rank gets no such memory;
+/// `automatic` says so once, and takes requests, behind `staged` on a GPU.
 TransportPtr make_transport(Communicator& communicator, const Messages& sends, const Messages& receives,
                             const HaloSubject& subject = {});
 

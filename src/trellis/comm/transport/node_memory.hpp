@@ -40,6 +40,8 @@ class NodeMemory {
   std::shared_ptr<Segment> lease(size_t bytes, Backend backend = Backend::cpu);
   /// Says why the last lease() gave none.
   const std::string& failure() const { return failure_; }
+  /// Says so of a transport that has such memory and cannot use it.
+  void set_failure(const std::string& failure) { failure_ = failure; }
   /// Returns true the first time: users are told once that memory cannot be shared.
   bool is_first_report() { return !std::exchange(has_reported_, true); }
   char* own(const Segment& segment) const { return segment.parts[size_t(node_->rank())]; }

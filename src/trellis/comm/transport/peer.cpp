@@ -1,19 +1,22 @@
-/// Halos of fields on GPUs go straight into memory of the receiver's GPU, which the ranks of a node have
-/// mapped; between nodes they go through page-locked memory of the host.
+/// Halos of fields on GPUs go straight into memory of the receiver's GPU, or of its host, which the ranks of
+/// a node have mapped; between nodes they go through page-locked memory of the host.
 #include <deque>
+#include <map>
 
 #include "trellis/comm/traffic.hpp"
 #include "trellis/comm/transport/channels.hpp"
 #include "trellis/comm/transport/gpu_messages.hpp"
+#include "trellis/comm/transport/mapped_host.hpp"
 #include "trellis/device/gpu.hpp"
+#include "trellis/device/peer_memory.hpp"
 
 namespace trellis {
 
 namespace {
 using namespace channels;
 
-/// The channels lie in the host's memory of the receiver, the slots in that of its GPU. Kernels write into
-/// the slots, or copies do where a message has data of its own.
+/// The channels lie in the host's memory of the receiver, the slots in that of its GPU, or of its host
+/// (`mapped`). Kernels write into the slots, or copies do where a message has data of its own.
 class PeerTransport final : public HaloTransport {
  public:
   PeerTransport(TransportWay way, std::shared_ptr<NodeMemory::Segment> counters,
@@ -24,24 +27,33 @@ class PeerTransport final : public HaloTransport {
         counters_{std::move(counters)},
         slots_{std::move(slots)},
         own_channels_{channels_of(memory.own(*counters_))},
-        own_slots_{memory.own(*slots_)},
+        own_slots_{for_kernels(memory.own(*slots_))},
         sends_{std::move(sends)},
         receives_{std::move(receives)} {
     if (way == TransportWay::peer_copied) sends_.near = memory_.complete(std::move(sends_.near));
-    sends_.far = memory_.complete(std::move(sends_.far));
-    receives_.far = memory_.complete(std::move(receives_.far));
+    host_sends_ = on_host(sends_.far);
+    host_receives_ = on_host(receives_.far);
     expect_messages(sends_.near);
+    for (const Message& m : sends_.near)
+      slots_of_peers_.push_back(for_kernels(slots_->parts[size_t(memory.node_rank(m.peer))]));
+  }
+  ~PeerTransport() override {
+    if (way_ != TransportWay::mapped) return;
+    try {
+      cuda::synchronize();  // what was launched may reach memory of the host
+    } catch (const Error&) {
+      return;  // no kernel runs any more
+    }
   }
   /// Finds the channel of each send. Collective where a rank has messages with another node: these get their
   /// requests. @pre every receiver has written its channels
   void connect(Communicator& communicator, const NodeMemory& memory) {
-    for (const Message& m : sends_.near) {
-      const size_t rank = size_t(memory.node_rank(m.peer));
-      to_.push_back({slots_->parts[rank], find_channel(counters_->parts[rank], communicator.rank(), m)});
+    for (size_t i = 0; i < sends_.near.size(); ++i) {
+      const Message& m = sends_.near[i];
+      char* const part = counters_->parts[size_t(memory.node_rank(m.peer))];
+      to_.push_back({slots_of_peers_[i], find_channel(part, communicator.rank(), m)});
     }
     if (sends_.far.empty() && receives_.far.empty()) return;
-    host_sends_ = on_host(sends_.far);
-    host_receives_ = on_host(receives_.far);
     far_ = communicator.make_exchange(host_sends_, host_receives_);
   }
 
@@ -71,7 +83,8 @@ class PeerTransport final : public HaloTransport {
       if (const Message& m = sends_.near[i]; m.data != nullptr)
         cuda::copy_on_device(free_slot(i, turn_), m.data, m.bytes);
     for (size_t i = 0; i < sends_.far.size(); ++i)
-      stream_.copy_to_host(host_sends_[i].data, sends_.far[i].data, sends_.far[i].bytes);
+      if (!is_mapped(sends_.far[i].data))
+        stream_.copy_to_host(host_sends_[i].data, sends_.far[i].data, sends_.far[i].bytes);
   }
   bool has_arrived(int) override { return !is_under_way_; }
   /// Waits until the own messages have been written, and says so; then for those of the others. Callers come
@@ -82,7 +95,7 @@ class PeerTransport final : public HaloTransport {
     for (size_t i = 0; i < receives_.near.size(); ++i) count_to(own_channels_[i].taken, turn_ - 1);
     for (const Target& to : to_) count_to(to.channel->sent, turn_);
     if (far_) far_->start();
-    for (size_t i = 0; i < receives_.near.size(); ++i)
+    for (size_t i = 0; i < receives_.near.size() && !cuda::is_left_out(cuda::PeerWait::for_data); ++i)
       wait_for(own_channels_[i].sent, turn_, Waiting::communicates);
     if (far_) far_->wait();
     is_under_way_ = false;
@@ -91,7 +104,8 @@ class PeerTransport final : public HaloTransport {
       if (const Message& m = receives_.near[i]; m.data != nullptr)
         cuda::copy_on_device(m.data, received(i), m.bytes);
     for (size_t i = 0; i < receives_.far.size(); ++i)
-      stream_.copy_from_host(receives_.far[i].data, host_receives_[i].data, receives_.far[i].bytes);
+      if (!is_mapped(receives_.far[i].data))
+        stream_.copy_from_host(receives_.far[i].data, host_receives_[i].data, receives_.far[i].bytes);
     unpack();
     stream_.precede_main();
   }
@@ -101,9 +115,32 @@ class PeerTransport final : public HaloTransport {
     char* slots;
     Channel* channel;
   };
-  Messages on_host(Messages messages) {
-    for (Message& m : messages) m.data = pinned_.emplace_back(m.bytes).data();
-    return messages;
+  /// Returns the same messages in memory of the host. Those that have no memory get it here, where kernels
+  /// reach it: with `mapped` it is that of the host.
+  Messages on_host(Messages& messages) {
+    Messages on_host = messages;
+    for (size_t i = 0; i < messages.size(); ++i) {
+      Message& m = messages[i];
+      if (way_ == TransportWay::mapped && m.data == nullptr) {
+        const PagesForKernels& pages = pages_.emplace_back(m.bytes);
+        on_host[i].data = pages.data();
+        m.data = pages.mapped();
+      } else {
+        on_host[i].data = pinned_.emplace_back(m.bytes).data();
+      }
+    }
+    messages = memory_.complete(std::move(messages));
+    return on_host;
+  }
+  /// Returns true for memory of the host that has no other place on the GPU.
+  bool is_mapped(const void* data) const {
+    return std::any_of(pages_.begin(), pages_.end(),
+                       [data](const PagesForKernels& pages) { return pages.mapped() == data; });
+  }
+  /// Returns where kernels reach the slots in a part of the segment.
+  char* for_kernels(char* part) {
+    if (way_ != TransportWay::mapped) return part;
+    return static_cast<char*>(mapped_.try_emplace(part, part, slots_->bytes).first->second.mapped());
   }
   /// Ends an exchange that nobody waited for, as an error came between: others may wait for its messages.
   void abandon() {
@@ -114,17 +151,21 @@ class PeerTransport final : public HaloTransport {
   /// Returns the slot of a turn in the receiver's memory, once that needs it no longer.
   char* free_slot(size_t i, uint64_t turn) {
     const Target& to = to_[i];
-    if (turn > 2) wait_for(to.channel->taken, turn - 2, Waiting::communicates);
+    if (turn > 2 && !cuda::is_left_out(cuda::PeerWait::for_room))
+      wait_for(to.channel->taken, turn - 2, Waiting::communicates);
     return slot(to.slots, *to.channel, turn);
   }
   char* received(size_t i) { return slot(own_slots_, own_channels_[i], turn_); }
 
   TransportWay way_;
   std::shared_ptr<NodeMemory::Segment> counters_, slots_;
+  std::map<char*, HostForKernels> mapped_;  ///< these parts of the slots lie on the host
+  std::deque<PagesForKernels> pages_;       ///< likewise messages between nodes; they cannot be moved
   Channel* own_channels_;
   char* own_slots_;
   GpuMessageMemory memory_;
   DividedMessages sends_, receives_;
+  std::vector<char*> slots_of_peers_;  ///< each send has them
   std::vector<Target> to_;
   std::deque<cuda::PinnedMemory> pinned_;  // it cannot be moved
   Messages host_sends_, host_receives_;
@@ -139,15 +180,22 @@ TransportPtr make_peer_transport(Communicator& communicator, const Messages& all
                                  const Messages& all_receives, TransportWay way) {
   NodeMemory& memory = communicator.node_memory();
   DividedMessages sends(memory, all_sends), receives(memory, all_receives);
-  auto slots = memory.lease(slot_bytes(receives.near), Backend::cuda);
+  auto slots =
+      memory.lease(slot_bytes(receives.near), way == TransportWay::mapped ? Backend::cpu : Backend::cuda);
   if (!slots) return nullptr;
   auto counters = memory.lease(head_bytes(receives.near));
   if (!counters) return nullptr;
   write_channels(memory.own(*counters), receives.near, 0);
-  auto transport = std::make_unique<PeerTransport>(way, std::move(counters), std::move(slots), memory,
-                                                   std::move(sends), std::move(receives));
+  std::unique_ptr<PeerTransport> transport;
+  try {
+    transport = std::make_unique<PeerTransport>(way, std::move(counters), std::move(slots), memory,
+                                                std::move(sends), std::move(receives));
+  } catch (const Error& error) {
+    if (way != TransportWay::mapped) throw;
+    memory.set_failure(error.what());  // other ranks may have their pages
+  }
   memory.barrier();
-  transport->connect(communicator, memory);
+  if (transport) transport->connect(communicator, memory);
   return transport;
 }
 

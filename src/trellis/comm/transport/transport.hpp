@@ -10,10 +10,10 @@
 namespace trellis {
 
 /// Each way is a file of this folder.
-enum class TransportWay { requests, shared, copied, staged, device, peer, peer_copied };
+enum class TransportWay { requests, shared, copied, staged, device, peer, peer_copied, mapped };
 inline constexpr TransportWay transport_ways[] = {
-    TransportWay::requests, TransportWay::shared, TransportWay::copied,     TransportWay::staged,
-    TransportWay::device,   TransportWay::peer,   TransportWay::peer_copied};
+    TransportWay::requests, TransportWay::shared, TransportWay::copied,      TransportWay::staged,
+    TransportWay::device,   TransportWay::peer,   TransportWay::peer_copied, TransportWay::mapped};
 const char* name_of(TransportWay way);
 
 /// A transport has the messages of one halo, which travel many times. Construction registers memory, start()
@@ -80,8 +80,9 @@ TransportPtr make_staged_transport(const Messages& sends, const Messages& receiv
 
 /// Makes the transport of peer.cpp: kernels run on a GPU, and write messages between ranks of a node into
 /// memory of the receiver's GPU (`peer`), or copies bring them there (`peer_copied`); messages between nodes
-/// are staged. Returns null on all ranks of a node whose GPUs do not reach each other's memory, and
-/// NodeMemory::failure() says why. @pre the communicator has a node()
+/// are staged. With `mapped` kernels write and read page-locked memory of the host: that of the receiver
+/// within a node, and that of requests between nodes. Returns null on ranks whose GPUs do not reach such
+/// memory, and NodeMemory::failure() says why. @pre the communicator can share memory
 TransportPtr make_peer_transport(Communicator& communicator, const Messages& sends, const Messages& receives,
                                  TransportWay way);
 
