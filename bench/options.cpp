@@ -108,10 +108,16 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--rounds", options.rounds, "timings, of which the median counts")
       ->check(check(integer(1, 1000)))
       ->type_name("N");
-  for (const OwnOption& own : options.own)
+  for (const OwnOption& own : options.own) {
+    if (own.form.empty()) {
+      app.add_flag_callback(
+          own.name, [read = own.read] { read(""); }, own.description);
+      continue;
+    }
     app.add_option_function<std::string>(own.name, own.read, own.description)
         ->check(check(own.read))
         ->option_text(own.form + (own.standard.empty() ? "" : "=" + own.standard));
+  }
   CLI::Option* json = app.add_flag("--json", options.json, "print one JSON object and nothing else");
   if (!options.is_checkable) return;
   app.add_flag("--check", options.check,
@@ -169,6 +175,10 @@ OwnOption own_text(const std::string& name, const std::string& form, std::string
             if (text.empty()) throw BadArgument("expected a text that is not empty");
             value = text;
           }};
+}
+
+OwnOption own_flag(const std::string& name, bool& value, const std::string& description) {
+  return {name, "", "", description, [&value](const std::string&) { value = true; }};
 }
 
 OwnOption own_extents(const std::string& name, Coord& value, const std::string& standard,

@@ -13,7 +13,7 @@ namespace trellis::bench {
 /// It is an option of a single benchmark. read() sets its value from a text; BadArgument says what was
 /// expected.
 struct OwnOption {
-  std::string name, form;  ///< they are "--vectors" and "N", for instance
+  std::string name, form;  ///< they are "--vectors" and "N", for instance; without a form it has no value
   std::string standard;    ///< help shows it as the value without the option
   std::string description;
   std::function<void(const std::string&)> read;
@@ -29,6 +29,8 @@ OwnOption own_reals(const std::string& name, std::vector<double>& values, double
                     const std::string& description);  ///< the text separates them by commas
 OwnOption own_text(const std::string& name, const std::string& form, std::string& value,
                    const std::string& description);
+/// The option has no value: it sets `value`.
+OwnOption own_flag(const std::string& name, bool& value, const std::string& description);
 /// Reads the extents of a box, x.y.z.t, all of them at least 1.
 OwnOption own_extents(const std::string& name, Coord& value, const std::string& standard,
                       const std::string& description);

@@ -367,6 +367,7 @@ run_all() {
   ! wanted solves || bench solves 30 "$small"
   ! wanted tests2 || tests_of 2 30
   ! wanted tests4 || tests_of 4 30
+  ! wanted halos || bench halos 30 "$small${large:+,8,24,$large}"
   ! wanted halos || bench_of 2 halos 25 "$small${large:+,$large}"
   ! wanted algebra || bench algebra 20 "$small${large:+,$large}"
   ! wanted gauge || bench gauge 25 "$small${large:+,$large}"

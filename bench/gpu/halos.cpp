@@ -1,12 +1,12 @@
 /// This section times halos between ranks that have a GPU each, or share one: messages alone by each way, and
-/// hops with them. It runs under mpirun.
+/// hops with them, under mpirun. One process sends its faces to itself: the ladder of ways, step by step.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "bench/fields.hpp"
 #include "bench/gpu/cases.hpp"
+#include "bench/halo_ladder.hpp"
 #include "bench/measurement.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/comm/communicator.hpp"
@@ -18,7 +18,8 @@
 namespace trellis::gpu_check {
 
 namespace {
-constexpr const char* ways[] = {"staged", "peer", "peer_copied"};
+constexpr ExchangePolicy ways[] = {ExchangePolicy::staged, ExchangePolicy::mapped,
+                                   ExchangePolicy::peer_copied, ExchangePolicy::peer};
 
 /// Returns the median of the seconds of a call, of the slowest rank. All ranks make as many calls.
 double seconds_of(const std::function<void()>& call) {
@@ -79,14 +80,52 @@ std::vector<double> hops(Section& section, const std::string& way, int L) {
             .number("TF/s", 1e-12 * hop.flops_per_site() * double(lattice->geometry().volume()) / seconds));
   return numbers(out);
 }
+
+/// Prints the ladder of one lattice and storage, and the picture of its steps.
+void ladder(Section& section, int L, Precision precision, int link_reals) {
+  bench::HaloCase halo;
+  halo.backend = Backend::cuda;
+  halo.local = {L, L, L, L};
+  halo.partition = {1, 2, 2, 2};
+  halo.is_self = true;
+  halo.precision = precision;
+  halo.link_reals = link_reals;
+  const std::vector<bench::HaloTimes> all = bench::climb(halo, {});
+  for (const bench::HaloTimes& t : all) {
+    if (!t.missing.empty()) throw Error(message(t.way, ": ", t.missing));
+    section.print(
+        Row()
+            .text("Wilson hop, faces to itself", message(name_of(precision), ", ", L, "^4, 1.2.2.2"))
+            .text("way", t.way)
+            .number("hop us", 1e6 * t.hop)
+            .number("uncut us", 1e6 * t.uncut)
+            .number("packing us", 1e6 * t.packing)
+            .number("interior us", 1e6 * t.interior)
+            .number("halo us", 1e6 * t.halo)
+            .number("unpacking us", 1e6 * t.unpacking)
+            .number("border us", 1e6 * t.border)
+            .number("waiting us", 1e6 * t.waiting())
+            .count("bytes", int64_t(t.bytes)));
+  }
+  std::printf("%s, %d^4\n%s", name_of(precision), L, bench::picture(all).c_str());
+}
+
+void measure_ladder(Section& section, const std::vector<int>& extents) {
+  for (const int L : extents)
+    for (const Precision precision : {Precision::single_precision, Precision::fp16_precision,
+                                      Precision::double_precision, Precision::half_precision})
+      section.run(message("halo to itself, ", name_of(precision), ", ", L),
+                  [&] { ladder(section, L, precision, 12); });
+}
 }  // namespace
 
 void measure_halos(Section& section, const std::vector<int>& extents) {
-  if (world()->size() == 1)
-    throw BadArgument("halos need two ranks or more: mpirun -n 2 gpu_bench halos 20 16");
+  if (world()->size() == 1) return measure_ladder(section, extents);
   std::map<int, std::vector<double>> expected;
-  for (const char* way : ways) {
-    setenv("TRELLIS_GPU_MESSAGES", way, 1);
+  const ExchangePolicy before = exchange_policy();
+  for (const ExchangePolicy policy : ways) {
+    set_exchange_policy(policy);
+    const char* const way = name_of(policy);
     for (const size_t bytes : {size_t(1) << 14, size_t(1) << 18, size_t(1) << 22})
       section.run(message("messages, ", way, ", ", bytes, " bytes"), [&] { messages(section, way, bytes); });
     for (const int L : extents)
@@ -95,10 +134,10 @@ void measure_halos(Section& section, const std::vector<int>& extents) {
         std::vector<double>& first = expected[L];
         if (first.empty()) first = found;
         if (world()->any(std::memcmp(first.data(), found.data(), found.size() * sizeof(double)) != 0))
-          throw Error(message("hops by ", way, " have other bits than those by ", ways[0]));
+          throw Error(message("hops by ", way, " have other bits than those by ", name_of(ways[0])));
       });
   }
-  unsetenv("TRELLIS_GPU_MESSAGES");
+  set_exchange_policy(before);
 }
 
 }  // namespace trellis::gpu_check

@@ -30,6 +30,7 @@ options, of which a benchmark takes those that apply to it (trellis bench WHAT -
   --lattice X.Y.Z.T,...  --precision double|float|half|fp16,...  --link-reals 18|12|8,...  --rhs N,...
   --ls N,... (slices of domain walls)  --threads N  --seconds S  --rounds N
   --gauge FILE, --kappa K,... and others of multigrid; --bytes N,..., --messages N, --sums N,... of exchange
+  --partition X.Y.Z.T, --self (one process sends faces to itself), --device cpu|cuda of halo
   --plot FILE (the roofline as png, pdf or svg)
   --check (status 1 for what differs from reference/, or is not checked)  --json  --markdown  --help"""
 

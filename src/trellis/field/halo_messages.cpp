@@ -1,7 +1,10 @@
 #include "trellis/field/halo_messages.hpp"
 
+#include <utility>
+
 #include "trellis/base/error.hpp"
 #include "trellis/comm/transport/choice.hpp"
+#include "trellis/field/halo_observer.hpp"
 
 namespace trellis {
 
@@ -11,7 +14,17 @@ Messages messages_of(const MergedParts& parts) {
   for (const HaloPart& m : parts.messages) messages.push_back({m.peer, m.tag, nullptr, m.bytes});
   return messages;
 }
+
+std::function<void(HaloStep)>& observer() {
+  static std::function<void(HaloStep)> of_all;
+  return of_all;
+}
 }  // namespace
+
+void observe_halos(std::function<void(HaloStep)> of_all) { observer() = std::move(of_all); }
+void tell_halo_observer(HaloStep step) {
+  if (observer()) observer()(step);
+}
 
 HaloMessages::HaloMessages(Backend backend) : backend_{backend} {}
 
@@ -45,16 +58,29 @@ void* HaloMessages::receive_buffer(int part) const {
   return static_cast<char*>(transport_->incoming(place.message)) + place.offset;
 }
 
-void HaloMessages::start(const std::function<void()>& pack) { transport_->start(pack); }
+void HaloMessages::start(const std::function<void()>& pack) {
+  tell_halo_observer(HaloStep::begins);
+  transport_->start(pack);
+  tell_halo_observer(HaloStep::is_sent);
+}
 
 bool HaloMessages::has_arrived(int part) const {
   return transport_->has_arrived(received_.places[size_t(part)].message);
 }
 
 void HaloMessages::finish(const std::function<void(int part)>& unpack) {
-  transport_->wait_each([&](int message) {
-    for (const int part : parts_of_[size_t(message)]) unpack(part);
+  tell_halo_observer(HaloStep::is_wanted);
+  // A std::function with one address asks for no memory.
+  struct {
+    const HaloMessages& messages;
+    const std::function<void(int)>& unpack;
+    bool has_come;
+  } halo{*this, unpack, false};
+  transport_->wait_each([&halo](int message) {
+    if (!std::exchange(halo.has_come, true)) tell_halo_observer(HaloStep::has_come);
+    for (const int part : halo.messages.parts_of_[size_t(message)]) halo.unpack(part);
   });
+  tell_halo_observer(HaloStep::is_unpacked);
 }
 
 size_t HaloMessages::bytes_sent() const {

@@ -522,13 +522,47 @@ def test_bench_says_what_there_is(tmp_path: Path) -> None:
         (
             "--json",
             "wlson",
-        ): "expected one of costs, domain_wall, domain_wall_solver, exchange, gauge, glass, "
+        ): "expected one of costs, domain_wall, domain_wall_solver, exchange, gauge, glass, halo, "
         "multigrid, schwarz, solver, staggered, staggered_solver, wilson behind trellis bench, found wlson",
         ("--lattice", "4.4.4.4", "wilson", "--json"): "trellis bench, found --lattice",
     }.items():
         refused = run("bench", *words, cwd=tmp_path, status=2)
         assert text in json.loads(refused.stdout)["error"]
         assert text in refused.stderr
+
+
+def test_bench_halo_of_one_process(tmp_path: Path) -> None:
+    """Faces go to the process itself by each way; the scaling model takes the messages."""
+    from trellis.commands.bench import programs
+    from trellis.model.calibrate import Calibration, add_exchange
+
+    if "halo" not in programs():
+        pytest.skip("this build has no benchmark of halos")
+    words = ("halo", "--lattice", "4.4.4.8", "--precision", "float", "--device", "cpu", "--seconds", "0.001")
+    times = ("--rounds", "1", "--bytes", "8,65536")
+    found = json.loads(
+        run("bench", *words, *times, "--partition", "1.1.2.4", "--self", "--json", cwd=tmp_path).stdout
+    )
+    rungs = [row for row in found["results"] if row["pattern"] == "halo"]
+    assert [row["way"] for row in rungs] == ["persistent", "copied", "shared"]
+    for row in rungs:
+        if "missing" in row:
+            continue
+        # z is shared by two ranks and has one message, t has two; half spinors of 12 floats.
+        assert row["messages"] == 3
+        assert row["bytes"] == 2 * 12 * 4 * (4 * 4 * 8 + 4 * 4 * 4) / 2
+        assert row["seconds"] > 0
+    calibration = Calibration("one process", 1, 1.0)
+    add_exchange(calibration, found)
+    assert calibration.exchange is not None
+    assert calibration.exchange.values["gbs"] > 0
+    for wrong, text in {
+        (): "halos travel between two or more ranks, and this is one",
+        ("--self",): "--self needs a partition that cuts a direction",
+        ("--device", "tpu"): "expected cpu or cuda, found 'tpu'",
+    }.items():
+        refused = run("bench", "halo", *wrong, "--lattice=4.4.4.4", "--json", cwd=tmp_path, status=2)
+        assert text in json.loads(refused.stdout)["error"]
 
 
 def test_analyze(tmp_path: Path) -> None:
