@@ -1,5 +1,7 @@
 #pragma once
 /// This is the launch of kernels for teams on a GPU.
+#include <atomic>
+
 #include "trellis/algebra/unroll.hpp"
 #include "trellis/device/cuda/check.hpp"
 #include "trellis/device/cuda/for_each_site.cuh"
@@ -24,12 +26,17 @@ __global__ void __launch_bounds__(sites_of_team* Kernel::members)
   });
 }
 
-/// Lets a kernel have so many bytes of shared memory. More than 48 KiB have to be asked for.
-inline void allow_shared_memory(const void* kernel, size_t bytes) {
+/// Lets a kernel have so many bytes of shared memory. More than 48 KiB have to be asked for, once: a process
+/// has one GPU.
+template <class Kernel>
+void allow_shared_memory(size_t bytes) {
   constexpr size_t of_all_kernels = size_t(48) << 10;
-  if (bytes <= of_all_kernels) return;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)),
+  static std::atomic<size_t> allowed = of_all_kernels;
+  if (bytes <= allowed) return;
+  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(&team_kernel<Kernel>),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)),
         "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  allowed = bytes;
 }
 }  // namespace cuda
 
@@ -41,7 +48,7 @@ void for_each_site_in_teams(const SiteRange& range, int slots, const Kernel& ker
   if (range.size() == 0) return;
   const cudaStream_t stream = cuda::launch_stream();  // it chooses the GPU of this thread
   const size_t bytes = kernel.shared_bytes();
-  cuda::allow_shared_memory(reinterpret_cast<const void*>(&cuda::team_kernel<Kernel>), bytes);
+  cuda::allow_shared_memory<Kernel>(bytes);
   cuda::team_kernel<<<cuda::blocks_of(range, slots, sites_of_team), dim3(sites_of_team, Kernel::members),
                       bytes, stream>>>(kernel, range.list, range.begin, range.size());
   cuda::require_launched(typeid(Kernel));
