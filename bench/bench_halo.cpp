@@ -5,7 +5,7 @@
 ///     mpirun -n 8 trellis bench halo                     # ranks send them to each other
 ///
 /// Lattices are those of one rank. Rows of the pattern ping_pong are single messages, as bench exchange has
-/// them: trellis model reads links from them.
+/// them; each way is a link of the scaling model, as tables [[link]] of a machine.toml have it.
 #include <algorithm>
 #include <cstdio>
 
@@ -131,6 +131,45 @@ Json json_of(const LinkTime& link) {
           {"seconds", rounded(link.seconds)}};
 }
 
+/// It is a way as a machine.toml has it: the shortest message takes the latency, and what the longest one has
+/// more travels at the rate.
+struct Link {
+  std::string way;
+  double latency, bytes_per_second;
+
+  const char* between() const { return where() == std::string("in a node") ? "device-device" : "node-nic"; }
+  const char* path() const {
+    if (way == "staged" || way == "mapped") return "staged";
+    return way == "persistent" || way == "shared" || way == "copied" ? "shared" : "peer";
+  }
+};
+
+std::vector<Link> links_of(const std::vector<LinkTime>& times) {
+  std::vector<Link> links;
+  for (const LinkTime& first : times) {
+    const auto is_same = [&](const LinkTime& t) { return t.way == first.way; };
+    if (!links.empty() && links.back().way == first.way) continue;
+    const LinkTime *shortest = &first, *longest = &first;
+    for (const LinkTime& t : times) {
+      if (!is_same(t)) continue;
+      if (t.bytes < shortest->bytes) shortest = &t;
+      if (t.bytes > longest->bytes) longest = &t;
+    }
+    const double more = longest->seconds - shortest->seconds;
+    if (more > 0)
+      links.push_back({first.way, shortest->seconds, double(longest->bytes - shortest->bytes) / more});
+  }
+  return links;
+}
+
+Json json_of(const Link& link) {
+  return {{"name", link.way},
+          {"between", link.between()},
+          {"path", link.path()},
+          {"gbs", rounded(1e-9 * link.bytes_per_second, 4)},
+          {"latency_us", rounded(1e6 * link.latency, 4)}};
+}
+
 void print_head(const HaloCase& halo) {
   std::printf(
       "\nWilson hop, %s, %s, %d link reals, %d right-hand sides; %s sites of a rank, partition %s%s\n",
@@ -156,6 +195,11 @@ void print(const std::vector<LinkTime>& links) {
   for (const LinkTime& link : links)
     std::printf("%-12s %9zu %11.2f %9.3f\n", link.way.c_str(), link.bytes, 1e6 * link.seconds,
                 1e-9 * double(link.bytes) / link.seconds);
+  std::printf("\nfor a machine.toml\n");
+  for (const Link& link : links_of(links))
+    std::printf("[[link]]\nname = \"%s\"\nbetween = \"%s\"\npath = \"%s\"\ngbs = %.4g\nlatency_us = %.4g\n",
+                link.way.c_str(), link.between(), link.path(), 1e-9 * link.bytes_per_second,
+                1e6 * link.latency);
 }
 
 int bench(const Options& options) {
@@ -193,6 +237,8 @@ int bench(const Options& options) {
   Json all = {{"machine", machine()}, {"library", communication_library()}, {"results", Json::array()}};
   for (const Row& row : rows) all["results"].push_back(json_of(row));
   for (const LinkTime& link : links) all["results"].push_back(json_of(link));
+  all["links"] = Json::array();
+  for (const Link& link : links_of(links)) all["links"].push_back(json_of(link));
   std::puts(line_of(all).c_str());
   return 0;
 }

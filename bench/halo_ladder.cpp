@@ -153,6 +153,14 @@ HaloTimes time_way(const LatticePtr& lattice, const HaloCase& halo, const HaloTi
   return times;
 }
 
+/// Throws NotAvailable where ranks share no memory, and the policy takes such: halos would go another way.
+void require_memory_for(ExchangePolicy policy) {
+  using enum ExchangePolicy;
+  for (const ExchangePolicy own : {shared, copied, mapped, peer, peer_copied})
+    if (policy == own && !world()->can_share_memory())
+      throw NotAvailable("ranks share no memory (a build without MPI)");
+}
+
 /// Sets the policy of halos as long as it lives.
 class WithPolicy {
  public:
@@ -195,6 +203,7 @@ std::vector<HaloTimes> climb(const HaloCase& halo, const HaloTiming& timing) {
     const WithPolicy with(policy);
     HaloTimes times;
     try {
+      require_memory_for(policy);
       times = time_way(lattice, halo, timing, uncut);
     } catch (const Error& error) {
       times.missing = error.what();
@@ -205,32 +214,38 @@ std::vector<HaloTimes> climb(const HaloCase& halo, const HaloTiming& timing) {
   return all;
 }
 
+namespace {
+double seconds_of_message(Backend backend, int to, int from, size_t bytes, const HaloTiming& timing) {
+  const TransportPtr transport =
+      make_transport(*world(), {{to, 1, nullptr, bytes}}, {{from, 1, nullptr, bytes}}, {backend});
+  const bool is_on_gpu = backend == Backend::cuda;
+  return seconds_of(backend, timing, [&] {
+    transport->start([&] {  // kernels would write as much
+      void* const data = transport->outgoing(0);
+      is_on_gpu ? cuda::set_zero(data, bytes) : void(std::memset(data, 0, bytes));
+    });
+    transport->wait([&] {
+      const auto* data = static_cast<const volatile char*>(transport->incoming(0));
+      for (size_t at = 0; at < bytes && !is_on_gpu; at += 64) data[at];
+    });
+  });
+}
+}  // namespace
+
 std::vector<LinkTime> time_links(Backend backend, bool is_self, const std::vector<size_t>& bytes,
                                  const HaloTiming& timing) {
-  Communicator& comm = *world();
-  const int next = is_self ? comm.rank() : (comm.rank() + 1) % comm.size();
-  const int last = is_self ? comm.rank() : (comm.rank() + comm.size() - 1) % comm.size();
+  const int rank = world()->rank(), ranks = world()->size();
+  const int next = is_self ? rank : (rank + 1) % ranks, last = is_self ? rank : (rank + ranks - 1) % ranks;
   std::vector<LinkTime> all;
   for (const ExchangePolicy policy : ladder_of(backend)) {
     const WithPolicy with(policy);
-    for (const size_t size : bytes) try {
-        const TransportPtr transport =
-            make_transport(comm, {{next, 1, nullptr, size}}, {{last, 1, nullptr, size}}, {backend});
-        const auto exchange = [&] {
-          transport->start([&] {
-            void* const to = transport->outgoing(0);
-            backend == Backend::cuda ? cuda::set_zero(to, size) : void(std::memset(to, 0, size));
-          });
-          transport->wait([&] {
-            if (backend == Backend::cuda) return;
-            const auto* data = static_cast<const volatile char*>(transport->incoming(0));
-            for (size_t at = 0; at < size; at += 64) data[at];
-          });
-        };
-        all.push_back({name_of(policy), size, seconds_of(backend, timing, exchange)});
-      } catch (const Error&) {
-        break;  // climb() tells of ways that there are not
-      }
+    try {
+      require_memory_for(policy);
+      for (const size_t size : bytes)
+        all.push_back({name_of(policy), size, seconds_of_message(backend, next, last, size, timing)});
+    } catch (const Error&) {
+      continue;  // climb() tells of ways that there are not
+    }
   }
   return all;
 }

@@ -31,7 +31,7 @@ options, of which a benchmark takes those that apply to it (trellis bench WHAT -
   --ls N,... (slices of domain walls)  --threads N  --seconds S  --rounds N
   --gauge FILE, --kappa K,... and others of multigrid; --bytes N,..., --messages N, --sums N,... of exchange
   --partition X.Y.Z.T, --self (one process sends faces to itself), --device cpu|cuda of halo
-  --plot FILE (the roofline as png, pdf or svg)
+  --plot FILE (the roofline, or the timeline of halo, as png, pdf or svg)
   --check (status 1 for what differs from reference/, or is not checked)  --json  --markdown  --help"""
 
 
@@ -63,7 +63,8 @@ def bench(arguments: list[str]) -> int:
 
 
 def _with_plot(program: Path, words: list[str]) -> int:
-    """Run a benchmark for its JSON object, print that where it is wanted, and draw the roofline."""
+    """Run a benchmark for its JSON object, print that where it is wanted, and draw what it found."""
+    from ..report.halo_timeline import halo_timeline
     from ..report.roofline import ceilings_of_bench, points_of_bench, roofline
     from .plots import require_picture_name, save_plot
 
@@ -84,6 +85,11 @@ def _with_plot(program: Path, words: list[str]) -> int:
         results = json_text.loads(found.stdout)["results"]
     except (ValueError, KeyError):  # the program has said why
         return found.returncode or 1
+    if any(row.get("pattern") == "halo" and "seconds" in row for row in results):
+        save_plot(path, lambda: halo_timeline(results))
+        if "--json" not in others:
+            print(f"{path}: steps of hops by each way of the halo")
+        return found.returncode
     points, (peaks, bandwidths) = points_of_bench(results), ceilings_of_bench(results)
     if not points or not peaks:
         raise NotAvailable(

@@ -51,7 +51,8 @@ LaneFaces::LaneFaces(SiteLayoutPtr site_layout, Backend backend, Communicator& c
       const size_t faces = layout.face(0, leg.leg).size();
       const size_t padded = size_t(stored_blocks(backend, int(faces)));
       leg.receives_in_place = is_received_in_place(backend, layout, leg.leg);
-      if (!leg.receives_in_place) leg.ghost = Memory(padded * size_t(layout.lanes()) * of_lane, backend);
+      if (!leg.receives_in_place)
+        leg.ghost = Memory::to_be_written(padded * size_t(layout.lanes()) * of_lane, backend);
       leg.part = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step), leg.leg,
                                message_bytes(layout, leg.leg, of_lane));
       legs_.push_back(std::move(leg));

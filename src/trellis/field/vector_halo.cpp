@@ -41,8 +41,8 @@ VectorHalo::VectorHalo(std::vector<HopStencilPtr> stencils, const HopLinks& link
     Leg leg;
     leg.hop = hop;
     leg.leg = leg_number;
-    leg.ghost = Memory(ghosts * size_t(rhs) * size_t(colour_vector_reals) * size_t(layout.lanes()) * scalar,
-                       backend_);
+    leg.ghost = Memory::to_be_written(
+        ghosts * size_t(rhs) * size_t(colour_vector_reals) * size_t(layout.lanes()) * scalar, backend_);
     leg.sources = {face.sources, backend_};
     leg.first = {face.first, backend_};
     leg.deliveries = {&face.deliveries.data()->lane, 2 * face.deliveries.size(), backend_};

@@ -479,6 +479,11 @@ def test_no_nodes_that_do_not_divide_the_ranks(tmp_path: Path) -> None:
     assert "TRELLIS_NODES: expected a divisor of the 4 ranks, found 3" in found.stderr
 
 
+def test_the_former_name_of_a_variable_is_refused(tmp_path: Path) -> None:
+    found = run("doctor", "--quick", cwd=tmp_path, status=None, TRELLIS_GPU_MESSAGES="peer")
+    assert "TRELLIS_GPU_MESSAGES=peer: the variable is TRELLIS_EXCHANGE" in found.stderr
+
+
 @pytest.mark.parametrize("ranks, cores, expected", [(4, 1, "2 threads of each rank on 1 core: "), (4, 2, "")])
 def test_doctor_counts_the_threads_of_a_rank(ranks: int, cores: int, expected: str) -> None:
     """Each rank has cores of its own under mpirun."""
@@ -533,6 +538,7 @@ def test_bench_says_what_there_is(tmp_path: Path) -> None:
 
 def test_bench_halo_of_one_process(tmp_path: Path) -> None:
     """Faces go to the process itself by each way; the scaling model takes the messages."""
+    from trellis.campaign.hardware_tables import LinkTable
     from trellis.commands.bench import programs
     from trellis.model.calibrate import Calibration, add_exchange
 
@@ -556,6 +562,11 @@ def test_bench_halo_of_one_process(tmp_path: Path) -> None:
     add_exchange(calibration, found)
     assert calibration.exchange is not None
     assert calibration.exchange.values["gbs"] > 0
+    links = [LinkTable.model_validate(link) for link in found["links"]]
+    assert {(link.between, link.path) for link in links} == {("device-device", "shared")}
+    picture = ("--plot", "steps.svg")
+    run("bench", *words, *times, "--partition", "1.1.2.4", "--self", *picture, cwd=tmp_path)
+    assert (tmp_path / "steps.svg").stat().st_size > 0
     for wrong, text in {
         (): "halos travel between two or more ranks, and this is one",
         ("--self",): "--self needs a partition that cuts a direction",

@@ -12,7 +12,8 @@ class GpuMessageMemory {
   /// Returns the same messages, all with data, which live as long as this.
   std::vector<Message> complete(std::vector<Message> messages) {
     for (Message& m : messages)
-      if (m.data == nullptr) m.data = parts_.emplace_back(m.bytes, Backend::cuda).data();
+      if (m.data == nullptr)
+        m.data = parts_.emplace_back(Memory::to_be_written(m.bytes, Backend::cuda)).data();
     return messages;
   }
 
