@@ -27,24 +27,35 @@ void wait_for_device(Backend backend) {
   if (backend == Backend::cuda) cuda::synchronize();
 }
 
-/// Returns the median of the seconds of a call, of the slowest rank. All ranks make as many calls.
+/// Returns the median of the seconds of a call, of the slowest rank. All ranks make as many calls. A GPU has
+/// calls in a row to do, as many as a round takes; on a host each few microseconds are timed apart, so that
+/// most of these timings know nothing of other programs.
 double seconds_of(Backend backend, const HaloTiming& timing, const std::function<void()>& call) {
   const auto round = [&](int calls) {
-    wait_for_device(backend);
-    world()->barrier();
     const double start = now();
     for (int i = 0; i < calls; ++i) call();
     wait_for_device(backend);
-    return world()->maximum((now() - start) / calls);
+    return (now() - start) / calls;
   };
-  if (is_simulated(backend)) return round(1);
+  const auto round_together = [&](int calls) {
+    wait_for_device(backend);
+    world()->barrier();
+    return world()->maximum(round(calls));
+  };
+  if (is_simulated(backend)) return round_together(1);
   int warm = 1;
-  for (double spent = 0; spent < timing.seconds / 2; warm *= 2) spent = warm * round(warm);
-  const double each = round(std::max(1, warm / 2));
-  const int calls = std::max(1, int(timing.seconds / each));
+  for (double spent = 0; spent < timing.seconds / 2; warm *= 2) spent = warm * round_together(warm);
+  const double each = round_together(std::max(1, warm / 2));
+  constexpr double shortest = 2e-6;
+  const bool is_on_gpu = backend == Backend::cuda;
+  const int calls = std::max(1, int((is_on_gpu ? timing.seconds : shortest) / each));
+  const int rounds = is_on_gpu
+                         ? timing.rounds
+                         : std::max(timing.rounds, int(timing.rounds * timing.seconds / (calls * each)));
   std::vector<double> seconds;
-  for (int i = 0; i < timing.rounds; ++i) seconds.push_back(round(calls));
-  return median(seconds);
+  world()->barrier();
+  for (int i = 0; i < rounds; ++i) seconds.push_back(is_on_gpu ? round_together(calls) : round(calls));
+  return world()->maximum(median(seconds));
 }
 
 /// It notes when the steps of a halo are made, and lets the GPU come there first.
