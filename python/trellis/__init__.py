@@ -91,6 +91,7 @@ __all__ = [
     "ranks",
     "read_eigenvectors",
     "read_gauge_field",
+    "read_milc_staggered_propagator",
     "read_multigrid",
     "read_propagator",
     "read_qdp_propagator",
@@ -169,6 +170,7 @@ _SUBMODULE_OF = {
     **dict.fromkeys(["gaussian_source", "noise_source", "point_source", "wall_source"], "quarks.sources"),
     "Propagator": "quarks.propagators",
     **dict.fromkeys(["read_propagator", "read_scidac_propagator"], "quarks.propagator_files"),
+    "read_milc_staggered_propagator": "quarks.milc_propagator_files",
     "read_qdp_propagator": "quarks.qdp_propagator_files",
     **dict.fromkeys(
         ["all_mesons", "baryon", "meson", "mesons", "momenta_up_to", "nucleon"], "hadrons.correlators"
@@ -219,6 +221,7 @@ if TYPE_CHECKING:
     from .quarks.dense_matrices import dense
     from .quarks.determinants import log_det
     from .quarks.domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
+    from .quarks.milc_propagator_files import read_milc_staggered_propagator
     from .quarks.operators import WilsonClover
     from .quarks.propagator_files import read_propagator, read_scidac_propagator
     from .quarks.propagators import Propagator

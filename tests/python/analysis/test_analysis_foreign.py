@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pyerrors
 import pytest
@@ -134,6 +135,35 @@ def test_hadrons(samples, tmp_path):
     np.testing.assert_allclose(found.correlators["pion"].values[:, 0].real, samples, rtol=1e-12)
     mixed = found.correlators["gamma5_gamma_tgamma5"].attributes
     assert (mixed["source"], mixed["sink"]) == ("gamma5", "gamma_t gamma5")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda f: f.move("meson/meson_1", "meson/meson_7"), "expected meson_0 to meson_1, found"),
+        (
+            lambda f: f["meson/meson_1"].attrs.__setitem__("gamma_snk", [b"GammaZ"]),
+            "the gamma matrices .* as in",
+        ),
+        (lambda f: f.move("meson", "other"), "/meson/meson_0: expected a group"),
+        (lambda f: f["meson/meson_0"].__delitem__("corr"), "expected a meson that pyerrors reads"),
+        (None, "expected an HDF5 file, found .*truncated file"),
+    ],
+)
+def test_hadrons_files_that_do_not_fit_are_refused(samples, tmp_path, change, said):
+    """Mesons that stand in another order in one file would be mixed without a word."""
+    for number, row in zip((1, 2, 3), samples, strict=False):
+        made.write_hadrons(
+            tmp_path / f"m.{number}.h5", [("Gamma5", "Gamma5", row), ("GammaX", "GammaX", row)]
+        )
+    path = tmp_path / "m.2.h5"
+    if change is None:
+        path.write_bytes(path.read_bytes()[:1000])
+    else:
+        with h5py.File(path, "a") as file:
+            change(file)
+    with pytest.raises(MeasurementFileError, match=said):
+        read(tmp_path, format="hadrons")
 
 
 def test_sfcf(samples, tmp_path):

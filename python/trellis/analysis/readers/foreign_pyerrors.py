@@ -53,7 +53,12 @@ def read_hadrons(paths: list[Path], options: ForeignOptions, stream: str) -> Ite
         by_stem.setdefault(path.parent / match["stem"], {})[int(match["number"])] = path
     for stem, files in by_stem.items():
         first = files[min(files)]
-        for place, (source, sink) in enumerate(_gammas(first)):
+        gammas = _gammas(first)
+        for path in files.values():
+            if (found := _gammas(path)) != gammas:
+                said = f"the gamma matrices {gammas} as in {first}"
+                raise MeasurementFileError(path, "/meson", expected=said, found=found)
+        for place, (source, sink) in enumerate(gammas):
             values, numbers = _hadrons_samples(stem, place, sorted(files), first)
             name = _name(source, sink, stem.name if len(by_stem) > 1 else "")
             shifted = from_the_source(
@@ -73,12 +78,19 @@ def read_hadrons(paths: list[Path], options: ForeignOptions, stream: str) -> Ite
 
 def _gammas(path: Path) -> list[tuple[str, str]]:
     """Return the names of gamma matrices at source and sink of meson_0, meson_1 ..."""
-    with open_hdf5(path) as file:
+    try:
+        handle = open_hdf5(path)
+    except OSError as error:
+        raise MeasurementFileError(path, "file", expected="an HDF5 file", found=error) from None
+    with handle as file:
         group = file.get("meson")
         if not isinstance(group, h5py.Group) or "meson_0" not in group:
             raise MeasurementFileError(path, "/meson/meson_0", expected="a group", found="nothing")
         found = []
         for place in range(len(group)):
+            if f"meson_{place}" not in group:
+                expected = f"meson_0 to meson_{len(group) - 1}"
+                raise MeasurementFileError(path, "/meson", expected=expected, found=sorted(group))
             attributes = group[f"meson_{place}"].attrs
             words = [
                 text_of(np.ravel(attributes.get(key, [b""]))[0]) or "" for key in ("gamma_src", "gamma_snk")
