@@ -8,16 +8,24 @@
 #     <build>/kernels/<path>/x.double.4.cpu.cpp, x.double.emulated.cpp, x.double.cuda.cu
 # that defines TRELLIS_INSTANTIATE_BACKEND_cpu (or _emulated, _cuda), TRELLIS_INSTANTIATE_STORAGE,
 # TRELLIS_INSTANTIATE_LANES, ... and includes the launch file.
+#
+# For cuda, where headers take most of the time of a short file, those of a folder with the same values are compiled
+# together, as <folder>/together.double.cuda.cu. These are not: they take long, or nvcc unrolls their loops otherwise
+# beside other kernels.
+set(trellis_launches_alone coarse_box coarse_hop coarse_lanes coarse_transfer fifth_dimension forward_leg
+    hop_then_fifth many_fields restrict site_halo staggered_hop wilson_hop wilson_hop_compressed)
 
 # trellis_kernel_sources(<list variable> <backends> <file>...): appends what is to be compiled of these files
 # for the backends.
 function(trellis_kernel_sources output backends)
   set(sources ${${output}})
+  set(bundles "")
   foreach(file IN LISTS ARGN)
     file(STRINGS ${file} lines LIMIT_COUNT 8 REGEX "^// instantiate:")
     if(NOT lines)
       message(FATAL_ERROR "${file} has no line '// instantiate: BACKEND=...' (cmake/TrellisKernels.cmake)")
     endif()
+    get_filename_component(launch ${file} NAME_WE)
     # A changed first line changes the list of files.
     set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     foreach(line IN LISTS lines)
@@ -26,14 +34,32 @@ function(trellis_kernel_sources output backends)
         if(NOT combination MATCHES "^BACKEND=(cpu|emulated|cuda)( |$)")
           message(FATAL_ERROR "${file}: '${line}' has to begin with BACKEND=, of cpu, emulated and cuda")
         endif()
-        if(NOT CMAKE_MATCH_1 IN_LIST backends)
+        set(backend ${CMAKE_MATCH_1})
+        if(NOT backend IN_LIST backends)
           continue()
         endif()
         trellis_generate_instantiation(source ${file} "${combination}")
-        list(APPEND sources ${source})
+        if(backend STREQUAL "cuda" AND NOT launch IN_LIST trellis_launches_alone)
+          string(REGEX REPLACE "/[^/.]+(\\.[^/]*)$" "/together\\1" bundle ${source})
+          list(APPEND bundles ${bundle})
+          list(APPEND parts_of_${bundle} ${source})
+        else()
+          list(APPEND sources ${source})
+        endif()
       endforeach()
     endforeach()
   endforeach()
+  list(REMOVE_DUPLICATES bundles)
+  foreach(bundle IN LISTS bundles)
+    list(REMOVE_DUPLICATES parts_of_${bundle})
+    set(text "// Generated (cmake/TrellisKernels.cmake).\n")
+    foreach(part IN LISTS parts_of_${bundle})
+      get_filename_component(name ${part} NAME)
+      string(APPEND text "#include \"${name}\"\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${bundle} CONTENT "${text}" @ONLY)
+  endforeach()
+  list(APPEND sources ${bundles})
   list(REMOVE_DUPLICATES sources)
   set(${output} ${sources} PARENT_SCOPE)
 endfunction()
