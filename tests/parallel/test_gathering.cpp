@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/support/counted_costs.hpp"
+#include "tests/support/on_one_rank.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "trellis/base/clock.hpp"
@@ -67,7 +68,8 @@ TEST(Gathering, any_number_of_coarse_ranks_gives_the_bits_of_one_process) {
     for (const CoarseSolver solver : {CoarseSolver::gcr, CoarseSolver::schwarz}) {
       // Eight ranks take minutes on few cores: each problem has one of the solvers there.
       if (world()->size() > 4 && (&problem == problems) == (solver == CoarseSolver::gcr)) continue;
-      const auto expected = solution(operator_on(alone, problem), problem, params_of(problem, solver, 0));
+      const auto expected = test::on_one_rank(
+          [&] { return solution(operator_on(alone, problem), problem, params_of(problem, solver, 0)); });
       const auto lattice = make_lattice(problem.extents);
       const WilsonOperator M = operator_on(lattice, problem);
       for (const int ranks : std::set<int>{0, 1, world()->size() / 2}) {

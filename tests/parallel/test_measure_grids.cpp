@@ -3,6 +3,7 @@
 /// single process.
 #include <gtest/gtest.h>
 
+#include "tests/support/on_one_rank.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "trellis/base/error.hpp"
@@ -23,6 +24,8 @@ struct Result {
   std::vector<std::complex<double>> propagator;  ///< this is the local part
   std::vector<std::complex<double>> correlators;
   std::vector<double> norm, residual;
+
+  auto members() { return std::tie(propagator, correlators, norm, residual); }
 };
 
 /// Returns a smeared source, its propagator, smeared again, and everything that is made of it.
@@ -65,7 +68,7 @@ void check_lattice(const Coord& extents, const Coord& at) {
   const auto U = test::random_gauge(extents, 71, 0.5);
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
   set_thread_count(1);
-  const Result expected = measure(alone, U, at, 1);
+  const Result expected = test::on_one_rank([&] { return measure(alone, U, at, 1); });
   int number = 0;
   for (const Coord& grid : legal_process_grids(extents, world()->size())) {
     const auto lattice = make_lattice(extents, grid);

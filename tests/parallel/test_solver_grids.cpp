@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "tests/support/on_one_rank.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "trellis/base/error.hpp"
@@ -52,8 +53,11 @@ struct Problem {
 };
 
 struct Result {
-  std::vector<double> field;
-  SolveReport report;
+  std::vector<double> field, relative_residual;
+  int iterations = 0;
+  double flops = 0;
+
+  auto members() { return std::tie(field, relative_residual, iterations, flops); }
 };
 
 /// Returns one result per solver, and multi-shift CG on the normal operator last.
@@ -64,13 +68,15 @@ std::vector<Result> solve_all(const LatticePtr& lattice, int lanes) {
     SpinorField x = problem.schur->make_field(rhs);
     const SolveReport report = solve(spec, *problem.schur, x, *problem.b);
     EXPECT_TRUE(report.converged) << name << ": " << report.summary();
-    results.push_back({test::canonical_part(x, rhs - 1), report});
+    results.push_back({test::canonical_part(x, rhs - 1), report.relative_residual, report.iterations,
+                       report.cost.flops});
   }
   std::vector<SpinorField> x(3, problem.schur->make_field(rhs));
   const auto normal = std::make_shared<NormalOperator>(problem.schur);
   const SolveReport report = multi_shift_cg(normal, {0.01, 0.1, 1.0}, x, *problem.b, {1e-9});
   EXPECT_TRUE(report.converged) << report.summary();
-  results.push_back({test::canonical_part(x[1], rhs - 1), report});
+  results.push_back({test::canonical_part(x[1], rhs - 1), report.relative_residual, report.iterations,
+                     report.cost.flops});
   return results;
 }
 
@@ -85,16 +91,16 @@ std::vector<double> local_part(const Geometry& g, const std::vector<double>& who
 
 TEST(SolverGrids, every_grid_gives_the_bits_of_one_process) {
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
-  const std::vector<Result> expected = solve_all(alone, 1);
+  const std::vector<Result> expected = test::on_one_rank([&] { return solve_all(alone, 1); });
   for (const Coord& grid : legal_process_grids(extents, world()->size())) {
     const auto lattice = make_lattice(extents, grid);
     const std::vector<Result> found = solve_all(lattice, 0);
     for (size_t k = 0; k < expected.size(); ++k) {
       const std::string where = message("solver ", k, " on grid ", to_string(grid));
       EXPECT_TRUE(local_part(lattice->geometry(), expected[k].field) == found[k].field) << where;
-      EXPECT_EQ(expected[k].report.relative_residual, found[k].report.relative_residual) << where;
-      EXPECT_EQ(expected[k].report.iterations, found[k].report.iterations) << where;
-      EXPECT_EQ(expected[k].report.cost.flops, found[k].report.cost.flops) << where;
+      EXPECT_EQ(expected[k].relative_residual, found[k].relative_residual) << where;
+      EXPECT_EQ(expected[k].iterations, found[k].iterations) << where;
+      EXPECT_EQ(expected[k].flops, found[k].flops) << where;
     }
   }
 }

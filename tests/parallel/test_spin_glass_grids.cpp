@@ -3,6 +3,7 @@
 /// samples.
 #include <gtest/gtest.h>
 
+#include "tests/support/on_one_rank.hpp"
 #include "tests/support/spin_glasses.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
@@ -37,27 +38,36 @@ constexpr Coord lattices[] = {{8, 4, 4, 2}, {4, 4, 4, 8}, {2, 2, 2, 4},
 constexpr SpinSums kinds[] = {SpinSums::energy, SpinSums::bonds, SpinSums::overlap, SpinSums::chirality,
                               SpinSums::magnetisation};
 
+struct Result {
+  std::vector<std::vector<double>> spins, sums;  ///< [slot] and [kind]
+
+  auto members() { return std::tie(spins, sums); }
+};
+
+Result updated(const LatticePtr& lattice, CouplingKind kind, Precision precision) {
+  SpinGlass glass(lattice, {.precision = precision, .slots = 4});
+  glass.draw_all_couplings(kind, seed, stream);
+  glass.randomise(seed, stream);
+  update(glass);
+  Result result;
+  for (int slot = 0; slot < 4; ++slot) result.spins.push_back(test::spins_of(glass, slot));
+  for (const SpinSums sums : kinds) result.sums.push_back(spin_sums(glass, sums, {{0, 2}, {1, 3}}));
+  return result;
+}
+
 TEST(SpinGlassGrids, bits_depend_on_no_grid) {
   for (const Coord& extents : lattices)
     for (const CouplingKind kind : {CouplingKind::gaussian, CouplingKind::plus_minus})
       for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
-        const SpinGlassSpec spec{.precision = precision, .slots = 4};
-        SpinGlass alone(make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>()), spec);
-        alone.draw_all_couplings(kind, seed, stream);
-        alone.randomise(seed, stream);
-        update(alone);
+        const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
+        const Result expected = test::on_one_rank([&] { return updated(alone, kind, precision); });
         for (const Coord& grid : legal_process_grids(extents, world()->size(), 1, LocalExtents::any)) {
-          SpinGlass glass(make_lattice(extents, grid), spec);
-          glass.draw_all_couplings(kind, seed, stream);
-          glass.randomise(seed, stream);
-          update(glass);
-          for (int slot = 0; slot < 4; ++slot)
-            EXPECT_EQ(test::spins_of(glass, slot),
-                      part(test::spins_of(alone, slot), glass.lattice().geometry()))
+          const auto lattice = make_lattice(extents, grid);
+          const Result found = updated(lattice, kind, precision);
+          for (size_t slot = 0; slot < 4; ++slot)
+            EXPECT_EQ(found.spins[slot], part(expected.spins[slot], lattice->geometry()))
                 << to_string(extents) << " on " << to_string(grid) << " slot " << slot;
-          for (const SpinSums sums : kinds)
-            EXPECT_EQ(spin_sums(glass, sums, {{0, 2}, {1, 3}}), spin_sums(alone, sums, {{0, 2}, {1, 3}}))
-                << to_string(extents) << " on " << to_string(grid);
+          EXPECT_EQ(found.sums, expected.sums) << to_string(extents) << " on " << to_string(grid);
         }
       }
 }

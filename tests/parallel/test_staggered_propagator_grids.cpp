@@ -3,6 +3,7 @@
 /// all kinds and their mesons have the bits of a single process.
 #include <gtest/gtest.h>
 
+#include "tests/support/on_one_rank.hpp"
 #include "tests/support/staggered_fields.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
 #include "trellis/measure/noise.hpp"
@@ -45,7 +46,7 @@ TEST(StaggeredPropagatorGrids, mesons_have_the_same_bits_everywhere) {
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
   KernelChoice choice;
   choice.lanes = 1;
-  const auto expected = mesons(alone, links, choice);
+  const auto expected = test::on_one_rank([&] { return mesons(alone, links, choice); });
   EXPECT_EQ(expected.size(), size_t(3 * 8 * 2 * 8));
   for (const Coord& grid : legal_process_grids(extents, world()->size(), 2)) {
     const auto lattice = make_lattice(extents, grid);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/column_sums.hpp"
+#include "tests/support/on_one_rank.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "trellis/base/error.hpp"
@@ -29,6 +30,8 @@ struct Result {
   std::vector<double> field;
   std::complex<double> dot;
   double norm = 0;
+
+  auto members() { return std::tie(field, dot, norm); }
 };
 
 /// Returns S psi on even sites by the local part, and global sums.
@@ -67,8 +70,9 @@ void check_lattice(const Coord& extents, int link_reals = 18, double twisted_mas
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
   for (const Precision precision : all_precisions) {
     if (!has_link_storage(precision, link_reals)) continue;
-    const Result expected =
-        compute(alone, U, psi, {precision, link_reals, Backend::cpu, 1}, 1, 1, twisted_mass);
+    const Result expected = test::on_one_rank([&] {
+      return compute(alone, U, psi, {precision, link_reals, Backend::cpu, 1}, 1, 1, twisted_mass);
+    });
     for (const Coord& grid : legal_process_grids(extents, ranks)) {
       const auto lattice = make_lattice(extents, grid);
       const auto part = local_part(lattice->geometry(), expected.field, 24);
