@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,15 +30,10 @@ _give_this_process_its_share_of_the_cores()
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Tests of a file stay together, for they share fixtures, and so do all of Slurm's, which share a
-    cluster."""
-    from xdist.scheduler.loadscope import LoadScopeScheduling
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from distribution import Distribution
 
-    class Files(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return "slurm" if "/slurm/" in nodeid else nodeid.split("::", 1)[0]
-
-    return Files(config, log)
+    return Distribution(config, log)
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def test_exact_data_give_the_exact_effective_charge() -> None:
 
 
 @pytest.mark.usefixtures("without_one_more_state")
+@pytest.mark.slow
 def test_pulls_of_pseudo_experiments() -> None:
     """The 201 pseudo-experiments have three sizes and default options; up to 21 points, 420 are 20 each.
 
@@ -652,6 +653,7 @@ def test_pictures_of_charges_agree_with_each_other() -> None:
     assert weights.patches[0].get_width() < 0.2 * (high - low)
 
 
+@pytest.mark.slow
 def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
     two_point, numerators = ensemble(60, 11)
     common = {"type": "feynman_hellmann", "boundary_t": "antiperiodic", "particle": "nucleon"}

@@ -81,6 +81,7 @@ def simulated(folder: Path, **settings: object) -> Path:
     return folder / "glass"
 
 
+@pytest.mark.slow
 def test_identity_of_gaussian_couplings_holds(tmp_path: Path) -> None:
     """In equilibrium both sides agree; at a wrong temperature they do not."""
     found = analyze_glass(simulated(tmp_path, extents=[4, 4, 1]) / "glass.h5")
@@ -97,6 +98,7 @@ def test_identity_of_gaussian_couplings_holds(tmp_path: Path) -> None:
     assert abs(wrong.value) > 6 * wrong.error
 
 
+@pytest.mark.slow
 def test_energy_of_a_ring_is_exact(tmp_path: Path) -> None:
     """A ring of four at K = 1 and K = 2 has the energies 0.3378378042 and 0.6058915699 a bond."""
     folder = simulated(tmp_path, extents=[4, 1, 1], type="ferromagnet", temperatures=[0.5, 1.0])

@@ -87,6 +87,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     assert found.stderr == "error: --output: demo cannot be made: expected a folder, found a file\n"
 
 
+@pytest.mark.slow
 def test_outputs(demo: Path) -> None:
     report = (demo / "report.html").read_text()
     assert report.lstrip().lower().startswith("<!doctype html")
@@ -131,6 +132,7 @@ def test_again_takes_no_new_work(demo: Path) -> None:
     assert (demo / "correlators" / "correlators.000030.h5").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_killed_it_goes_on_where_it_was(demo: Path, tmp_path: Path) -> None:
     """A configuration without a result is measured again, and nothing else; new options give a new
     analysis."""

@@ -109,6 +109,7 @@ def test_stopping_early_and_going_on(plain: Path, tmp_path: Path) -> None:
     assert same == content(plain)
 
 
+@pytest.mark.slow
 def test_killed_and_resumed(tmp_path: Path) -> None:
     """A kill -9 comes at many instants, during checkpoints too."""
     whole, broken = write_run(tmp_path / "whole", total=150), write_run(tmp_path / "broken", total=150)

@@ -189,6 +189,7 @@ def test_a_signal_finishes_the_trajectory(
             assert np.array_equal(file["observables/dH"][:n], other["observables/dH"][:n])
 
 
+@pytest.mark.slow
 def test_killed_and_resumed(tmp_path: Path) -> None:
     """A kill -9 comes soon after a state was saved; TRELLIS_KILLS=50 makes it a campaign."""
     kills = int(os.environ.get("TRELLIS_KILLS", "5"))

@@ -53,6 +53,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1, 1), (1, 1, 1, 2), (1, 1, 2, 2)])
+@pytest.mark.slow
 def test_the_same_bits_after_a_stop_and_on_other_ranks_and_lanes(
     plain: Path, tmp_path: Path, grid: tuple[int, ...]
 ) -> None:

@@ -209,6 +209,7 @@ def test_killed_resumed_and_read_meanwhile(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_analysed_while_it_runs(tmp_path: Path) -> None:
     """Every state of the stream gives results or one sentence: none, too few trajectories, and more of
     them."""

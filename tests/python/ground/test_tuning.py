@@ -184,6 +184,7 @@ def generated(folder: Path, untuned: Path, text: str = HEATBATH, **options: obje
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.slow
 def test_equal_bits_tuned_untuned_and_with_a_foreign_cache(untuned: Path, tmp_path: Path, ranks: int) -> None:
     cache = tmp_path / "cache"
     tune: dict[str, Any] = {"TRELLIS_CACHE": str(cache), "ranks": ranks}

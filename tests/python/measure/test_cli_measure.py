@@ -182,6 +182,7 @@ def test_the_same_bits_with_ranks_grouped_by_node(measured: Path, ranks: int, pe
 
 
 @pytest.mark.parametrize("order", ['"time_fastest"', '"x_fastest"', "[3, 1, 0, 2]"])
+@pytest.mark.slow
 def test_the_same_bits_with_late_messages_and_any_order_of_ranks(measured: Path, order: str) -> None:
     """Two nodes are pretended, and messages between them take a millisecond."""
     folder = "order_" + "".join(letter for letter in order if letter.isalnum())

@@ -107,6 +107,7 @@ def folder(plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("fermion", ["clover", "moebius"])
 @pytest.mark.parametrize("format", ["hdf5", "lime"])
+@pytest.mark.slow
 def test_the_bits_of_a_run_that_solves(folder: Path, fermion: str, format: str, ranks: int) -> None:
     """Correlators, midpoints and what is said of solves are the same; only the currents' solves are done."""
     text, direct, stored = (

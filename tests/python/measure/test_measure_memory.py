@@ -97,6 +97,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_the_stated_memory_covers_the_peak(tmp_path: Path, case: str) -> None:
     """A third of the memory and 96 MiB may be left: the largest parts do not all exist at one time."""
     fermion, solver, correlators = CASES[case]

@@ -241,6 +241,7 @@ sys.stdout.write(f"{tr.rank()}: {found}\\n")
 """
 
 
+@pytest.mark.slow
 def test_all_process_grids_find_the_same() -> None:
     said = {}
     for ranks in (1, 4):

@@ -89,6 +89,7 @@ LINKS_SMEARING = {"width": 1.2, "steps": 3}
 
 
 @pytest.mark.parametrize("sink", ["point", "gaussian"])
+@pytest.mark.slow
 def test_feynman_hellmann_is_the_sum_of_three_point_functions(U: tr.GaugeField, sink: str) -> None:
     """At every t, N(t) = sum_tau C3(t, tau) holds, with smeared sinks too; up - down is one solve."""
     M = tr.MoebiusDomainWall(U, mass=0.1, Ls=4, columns_per_solve=12)
@@ -219,6 +220,7 @@ flow = { time = 0.3 }
 """
 
 
+@pytest.mark.slow
 def test_run_file_with_both_methods(U: tr.GaugeField, tmp_path: Path) -> None:
     """There are two shifted Gaussian sources on flowed links; the sum over times of the current is N(t)."""
     U.write(tmp_path / "configuration.1.ildg")

@@ -264,6 +264,7 @@ def small_disk(size: int):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_an_older_report_alone(made, tmp_path):
     """The error ends with the file's name; each file is the old one or the new one, and there are no
     others."""

@@ -190,6 +190,7 @@ def test_end_of_the_allocation(steps):
     assert 1600 < steps.seconds_left() <= 1800
 
 
+@pytest.mark.slow
 def test_node_death_is_reported_whatever_the_status(own_allocation, tmp_path):
     launcher = SlurmStepLauncher(attempts.machine(check_seconds=1))
     launcher.start()
