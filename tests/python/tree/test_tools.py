@@ -480,6 +480,17 @@ def test_compile_times(capsys: pytest.CaptureFixture[str]) -> None:
     assert compile_times.report(steps, 60.0, limit=23) == 1
 
 
+def test_kernels_for_tests_are_not_what_users_get(capsys: pytest.CaptureFixture[str]) -> None:
+    kernels = "0\t10000\t5\tsrc/CMakeFiles/trellis_kernels_for_tests.dir/hop.double.16.cpu.cpp.o\tdddd\n"
+    steps = compile_times.read_log(NINJA_LOG + kernels)
+    assert compile_times.report(steps, None, limit=25) == 0
+    printed = capsys.readouterr().out
+    assert "kernels for tests: 1 files, 10 s" in printed
+    assert "what users get, 76% of that: 23 s" in printed
+    assert compile_times.report(steps, 40.0, limit=12) == 1  # the work of two cores is 15 s
+    assert compile_times.report(steps, 40.0, limit=16) == 0
+
+
 def test_cpu_time_is_that_of_the_first_library_build() -> None:
     lines = "9.0 1.0 1.0 all\n30.1 50.5 2.5 trellis_library trellis_python\n0.1 0.1 0.0 trellis_python\n"
     assert compile_times.library_cpu(lines) == 53.0
