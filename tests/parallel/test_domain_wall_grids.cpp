@@ -45,8 +45,9 @@ TEST(DomainWallGrids, every_grid_gives_the_bits_of_one_process) {
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
   for (const SchurForm form : {SchurForm::symmetric, SchurForm::asymmetric})
     for (const Precision precision : all_precisions) {
-      const Result expected =
-          test::on_one_rank([&] { return compute(alone, U, psi, {precision, 18, Backend::cpu, 1}, form); });
+      const Result expected = test::on_one_rank([&] {
+        return compute(alone, U, psi, {precision, 18, Backend::cpu, 1}, form);
+      });
       for (const Coord& grid : legal_process_grids(extents, world()->size())) {
         const auto lattice = make_lattice(extents, grid);
         const Geometry& g = lattice->geometry();

@@ -45,10 +45,12 @@ const Problem problems[] = {{{8, 4, 4, 8}, {2, 2, 2, 2}},
                             {{12, 4, 4, 8}, {2, 2, 2, 2}, {{3, 1, 1, 1}}},
                             {{16, 4, 4, 8}, {2, 2, 2, 2}, {{2, 1, 1, 2}}}};
 
-/// Returns the grids on which every rank has whole blocks of all levels.
+/// Returns the grids on which every rank has whole blocks of all levels. The extents in y and z are the same,
+/// and of two grids that differ by their names alone only the first problem has both.
 std::vector<Coord> grids_of(const Problem& problem) {
   std::vector<Coord> grids;
   for (const Coord& grid : legal_process_grids(problem.extents, world()->size())) {
+    if (&problem != problems && grid[1] < grid[2]) continue;
     const Geometry second = coarse_geometry(Geometry(problem.extents, ProcessGrid(grid), 0), problem.block);
     bool fits = true;
     for (const Coord& block : problem.coarse_blocks)

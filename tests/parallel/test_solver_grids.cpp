@@ -68,15 +68,15 @@ std::vector<Result> solve_all(const LatticePtr& lattice, int lanes) {
     SpinorField x = problem.schur->make_field(rhs);
     const SolveReport report = solve(spec, *problem.schur, x, *problem.b);
     EXPECT_TRUE(report.converged) << name << ": " << report.summary();
-    results.push_back({test::canonical_part(x, rhs - 1), report.relative_residual, report.iterations,
-                       report.cost.flops});
+    results.push_back(
+        {test::canonical_part(x, rhs - 1), report.relative_residual, report.iterations, report.cost.flops});
   }
   std::vector<SpinorField> x(3, problem.schur->make_field(rhs));
   const auto normal = std::make_shared<NormalOperator>(problem.schur);
   const SolveReport report = multi_shift_cg(normal, {0.01, 0.1, 1.0}, x, *problem.b, {1e-9});
   EXPECT_TRUE(report.converged) << report.summary();
-  results.push_back({test::canonical_part(x[1], rhs - 1), report.relative_residual, report.iterations,
-                     report.cost.flops});
+  results.push_back(
+      {test::canonical_part(x[1], rhs - 1), report.relative_residual, report.iterations, report.cost.flops});
   return results;
 }
 

@@ -80,8 +80,9 @@ void check_lattice(const Coord& extents, bool is_improved) {
   const auto psi = test::random_vectors(extents, 22);
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
   for (const Precision precision : all_precisions) {
-    const Result expected = test::on_one_rank(
-        [&] { return compute(alone, U, V, psi, {precision, 18, Backend::cpu, 1}, is_improved, 1); });
+    const Result expected = test::on_one_rank([&] {
+      return compute(alone, U, V, psi, {precision, 18, Backend::cpu, 1}, is_improved, 1);
+    });
     for (const Coord& grid : legal_process_grids(extents, ranks, is_improved ? 4 : 2)) {
       const auto lattice = make_lattice(extents, grid);
       const auto part = local_part(lattice->geometry(), expected.field, 6);

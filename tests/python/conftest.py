@@ -1,4 +1,4 @@
-"""Share tests and cores among the processes of pytest-xdist (`pytest -n 2`), and place MPI's files."""
+"""Share tests and cores among the processes of pytest-xdist (`pytest -n 3`), and place MPI's files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Ranks compare what they find with what one process finds. Rank 0 alone computes that, and tells the others:
-/// on few cores the same work on every rank would take longer than the test itself.
+/// Ranks compare what they find with what one process finds. Rank 0 alone computes that, and tells the
+/// others: on few cores the same work on every rank would take longer than the test itself.
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -38,8 +38,8 @@ void tell(T& value) {
   }
 }
 
-/// Ranks that have less to do sleep here until rank 0 comes: those that only give their cores away get them back too
-/// often.
+/// Ranks that have less to do sleep here until rank 0 comes: those that only give their cores away get them
+/// back too often.
 inline void sleep_until_rank_0_comes() {
   std::vector<Message> sends, receives;
   if (world()->rank() == 0)
