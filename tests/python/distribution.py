@@ -1,4 +1,4 @@
-"""Which process of pytest-xdist runs which tests (`pytest -n 3`)."""
+"""Distribute the tests among the processes of pytest-xdist (`pytest -n 3`)."""
 
 from __future__ import annotations
 
