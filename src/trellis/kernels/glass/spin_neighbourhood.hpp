@@ -149,6 +149,9 @@ class SpinNeighbourhood {
   TRELLIS_SITE_FN void read(const Array& array, const Around& around, const BondsOf<plain>& b, int slot,
                             Real (&r)[N]) const {
     const int32_t entry = b.entries[leg];
+    if constexpr (has_ghosts && W == 1)  // each ghost is a block of its own
+      return read_block<first, is_single>((entry & ghost_bit) != 0 ? around.ghosts : array, entry >> 2, slot,
+                                          r);
     if constexpr (has_ghosts)
       if ((entry & ghost_bit) != 0) {
         if ((entry & crosses_bit) != 0) return read_each<leg, first>(around, b.block, slot, r);
