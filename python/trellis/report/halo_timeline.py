@@ -11,7 +11,7 @@ from .style import COLOURS
 
 #: Steps have these colours, in the order of the legend.
 _STEPS = ("packing", "inner sites", "halo", "unpacking", "waiting", "border")
-#: So many lattices and storages have a panel.
+#: This is the number of lattices and storages that have a panel.
 _MOST_PANELS = 16
 
 

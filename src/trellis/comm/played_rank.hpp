@@ -30,7 +30,7 @@ class PlayedRank final : public Communicator {
   CommunicatorPtr node() override { return process_->node(); }
   /// Each rank sends what this one sends.
   Parts alltoallv(const void* data, const std::vector<size_t>& bytes) override;
-  /// What goes to other ranks comes from them: messages are matched by tag. @pre tags differ
+  /// Messages to other ranks come back as if from them: they are matched by tag. @pre tags differ
   std::unique_ptr<Exchange> make_exchange(const std::vector<Message>& sends,
                                           const std::vector<Message>& receives) override;
 

@@ -20,8 +20,8 @@ constexpr int direction_slot[Nd] = {1, 2, 3, 0};  ///< x y z t have these places
 constexpr RealFormat real_format{64, ByteOrder::little};
 /// Raw files of DDalphaAMG have the axes of openQCD's names in `ddalphaamg`, and their own in `x_fastest`.
 enum class LinkOrder { openqcd, ddalphaamg, x_fastest };
-/// So many sites tell openQCD's order of links from DDalphaAMG's: the mean plaquette in a wrong order is 0 to
-/// 0.24 / sqrt(6 sites), and in the right one it is that of the header to about as much.
+/// This number of sites tells openQCD's order of links from DDalphaAMG's: the mean plaquette in a wrong order
+/// is 0 to 0.24 / sqrt(6 sites), and in the right one it is that of the header to about as much.
 constexpr int sampled_sites = 16;
 constexpr double clearly_another = 0.1;
 /// Programs may add the plaquettes in another order and precision.

@@ -13,7 +13,7 @@ namespace trellis::cuda::simulated {
 /// Returns a window. Throws Error where the system refuses. @pre `target` begins a page of memory that is
 /// mapped as shared
 void* open_window(void* target, size_t bytes);
-/// What is on its way arrives first. The addresses stay with the process, without memory.
+/// Writes that are on their way arrive first. The addresses stay with the process, without memory.
 void close_window(void* window);
 
 /// Gives the windows pages of their own, or those of their targets. @pre nothing is on its way
