@@ -10,7 +10,9 @@ only these take at the same time: their share of the compiling does not count. T
 Times mean something only after a clean build without a compiler cache (CCACHE_DISABLE=1), as .ci/run makes
 it. TRELLIS_BUILD_LIMIT_SECONDS overrides the limit.
 
-The clock rate of a shared machine varies by a fifth within a day, and CPU time with it: a build above the
+Machines compile at different speeds, and a shared one's clock rate varies by a fifth within a day. So the
+limit is that of a core which compiles tools/compile_yardstick.cpp in YARDSTICK_SECONDS; the same file is
+compiled here, by both cores at once, and a core that takes longer has as much more time. A build above the
 limit is reported as such, and fails the check where it is above by more than TOLERANCE.
 """
 
@@ -18,6 +20,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +30,9 @@ SLOWEST = 10
 LIMIT_SECONDS = 300
 TOLERANCE = 0.25
 CORES = 2
+YARDSTICK = Path(__file__).with_name("compile_yardstick.cpp")
+YARDSTICK_SECONDS = 7.0
+ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,25 @@ def share_for_users(steps: list[Step]) -> float:
     return for_users / max(sum(step.seconds for step in library), 1e-9)
 
 
+def yardstick_seconds(compiler: str) -> float:
+    """Return the CPU seconds that a core takes for the yardstick while all CORES do so: the median of ROUNDS.
+
+    @throws SystemExit where the compiler fails
+    """
+    options = ["-std=c++20", "-O3", "-ffp-contract=off", "-c", str(YARDSTICK), "-o", os.devnull]
+    if os.uname().machine == "x86_64":
+        options.append("-march=x86-64-v3")  # the same work everywhere
+    seconds = []
+    for _ in range(ROUNDS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        running = [subprocess.Popen([compiler, *options]) for _ in range(CORES)]
+        if any([process.wait() for process in running]):
+            raise SystemExit(f"{compiler} does not compile {YARDSTICK}")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / CORES)
+    return sorted(seconds)[ROUNDS // 2]
+
+
 def report(steps: list[Step], cpu: float | None, limit: float) -> int:
     objects = compiled(steps)
     for title, chosen in (
@@ -121,10 +147,15 @@ def main() -> int:
     parser.add_argument("build", type=Path)
     limit = float(os.environ.get("TRELLIS_BUILD_LIMIT_SECONDS", LIMIT_SECONDS))
     parser.add_argument("--limit", type=float, default=limit)
+    parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     arguments = parser.parse_args()
+    seconds = yardstick_seconds(arguments.compiler)
+    slowness = seconds / YARDSTICK_SECONDS
+    print(f"a core compiles the yardstick in {seconds:.2f} s, {YARDSTICK_SECONDS:.2f} s where the limit holds: ", end="")
+    print(f"{arguments.limit:.0f} s there are {arguments.limit * slowness:.0f} s here")
     times = arguments.build / "build_seconds.txt"
     cpu = library_cpu(times.read_text()) if times.exists() else None
-    return report(read_log((arguments.build / ".ninja_log").read_text()), cpu, arguments.limit)
+    return report(read_log((arguments.build / ".ninja_log").read_text()), cpu, arguments.limit * slowness)
 
 
 if __name__ == "__main__":

@@ -491,6 +491,21 @@ def test_kernels_for_tests_are_not_what_users_get(capsys: pytest.CaptureFixture[
     assert compile_times.report(steps, 40.0, limit=16) == 0
 
 
+def test_the_yardstick_is_work_of_the_compiler() -> None:
+    assert 0 <= compile_times.yardstick_seconds("true") < 1  # this one does nothing
+    with pytest.raises(SystemExit, match="false does not compile .*compile_yardstick.cpp"):
+        compile_times.yardstick_seconds("false")
+
+
+def test_a_slow_core_has_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".ninja_log").write_text(NINJA_LOG)  # it took 30 s
+    monkeypatch.setattr(sys, "argv", ["compile_time_report", str(tmp_path), "--limit", "15"])
+    for slowness, status in ((1.0, 1), (1.9, 0)):
+        yardstick = slowness * compile_times.YARDSTICK_SECONDS
+        monkeypatch.setattr(compile_times, "yardstick_seconds", lambda compiler, seconds=yardstick: seconds)
+        assert compile_times.main() == status
+
+
 def test_cpu_time_is_that_of_the_first_library_build() -> None:
     lines = "9.0 1.0 1.0 all\n30.1 50.5 2.5 trellis_library trellis_python\n0.1 0.1 0.0 trellis_python\n"
     assert compile_times.library_cpu(lines) == 53.0

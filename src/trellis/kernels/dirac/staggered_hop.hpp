@@ -91,6 +91,8 @@ class HopLegs {
   /// twentieth of the speed.
 #if defined(__AVX512F__)
   static constexpr bool is_fast = Layout::lanes * sizeof(Scalar) == 64;
+#elif defined(__AVX2__)
+  static constexpr bool is_fast = Layout::lanes * sizeof(Scalar) == 32;
 #else
   static constexpr bool is_fast = Layout::lanes > 1 && Layout::lanes * sizeof(Scalar) <= 64;
 #endif

@@ -54,9 +54,30 @@ void launch_tried(const SiteRange& range, const Traffic& traffic, LaunchTrials& 
   trials.launch(traffic.whole, range.size(), [&](int way) { launch(Ahead(way)); });
 }
 
-/// Computes entries begin..end-1 by f(begin, end), a group of blocks at a time after bring(block, read_lines)
-/// of each.
-template <class Bring, class F>
+/// This brings nearer what a block needs, by a bring(block, lines) that calls lines(data, bytes) for all of it
+/// and outlives this. It is compiled once for each kind of them, and not in each walk of each kernel, where
+/// it made a third of the code; a call costs little beside what it brings.
+class Bring {
+ public:
+  template <class F>
+  Bring(const F& bring) : bring_{&bring}, read_{by<F, read_lines>}, ask_{by<F, ask_for_lines>} {}
+
+  void read(int block) const { read_(bring_, block); }
+  void ask_for(int block) const { ask_(bring_, block); }
+
+ private:
+  template <class F, auto& lines>
+  [[gnu::noinline]] static void by(const void* bring, int block) {
+    (*static_cast<const F*>(bring))(block, lines);
+  }
+  const void* bring_;
+  void (*read_)(const void*, int);
+  void (*ask_)(const void*, int);
+};
+
+/// Computes entries begin..end-1 by f(begin, end), a group of blocks at a time after reading the lines of
+/// each.
+template <class F>
 void walk_groups(const int32_t* list, int begin, int end, size_t bytes_of_block, const Bring& bring,
                  const F& f) {
   constexpr size_t group_bytes = size_t(96) << 10;
@@ -64,21 +85,21 @@ void walk_groups(const int32_t* list, int begin, int end, size_t bytes_of_block,
   const int group = int(std::clamp<size_t>(group_bytes / bytes_of_block, 1, largest_group));
   for (int first = begin; first < end; first += group) {
     const int last = std::min(end, first + group);
-    walk(list, first, last, [&](int block) { bring(block, read_lines); });
+    for (int i = first; i < last; ++i) bring.read(list ? list[i] : i);
     f(first, last);
   }
 }
 
-/// Computes entries begin..end-1 by f(begin, end), each after bring(block, ask_for_lines) of the next.
-template <class Bring, class F>
+/// Computes entries begin..end-1 by f(begin, end), each after asking for the lines of the next.
+template <class F>
 void walk_asking(const int32_t* list, int begin, int end, const Bring& bring, const F& f) {
   for (int i = begin; i < end; ++i) {
-    if (i + 1 < end) bring(list ? list[i + 1] : i + 1, ask_for_lines);
+    if (i + 1 < end) bring.ask_for(list ? list[i + 1] : i + 1);
     f(i, i + 1);
   }
 }
 
-template <class Bring, class F>
+template <class F>
 void walk_ahead(Ahead ahead, const int32_t* list, int begin, int end, size_t bytes_of_block,
                 const Bring& bring, const F& f) {
   switch (ahead) {
@@ -109,10 +130,9 @@ auto asking_along(int blocks_ahead, const MakeKernel& make_kernel, const F& f) {
   };
 }
 
-/// Does for_each_site() of f = make(ahead), perhaps with bring(block, lines) before f(block). bring() calls
-/// lines(data, bytes) for all that the block reads. @pre the trials have ways_ahead ways, or ways_ahead_along
-/// where make(Ahead::along) gives an f that asks by itself
-template <class Bring, class Make>
+/// Does for_each_site() of f = make(ahead), perhaps after bringing what the block needs. @pre the trials have
+/// ways_ahead ways, or ways_ahead_along where make(Ahead::along) gives an f that asks by itself
+template <class Make>
 void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials,
                               const Bring& bring, const Make& make) {
   launch_tried(range, traffic, trials, [&](Ahead ahead) {
@@ -125,7 +145,7 @@ void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, La
 }
 
 /// Does the same for reduce_sites().
-template <size_t N, class Bring, class Make>
+template <size_t N, class Make>
 void reduce_sites_read_ahead(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials,
                              const Bring& bring, const Make& make, ExactSum* sums) {
   launch_tried(range, traffic, trials, [&](Ahead ahead) {
