@@ -65,7 +65,7 @@ def read_table(path: Path, options: ForeignOptions, stream: str) -> Iterator[Ent
 def _lines(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the names of the columns, and the words of each line with its number."""
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets put a mark before the first word
     except UnicodeDecodeError:
         raise MeasurementFileError(path, "file", expected="text", found="bytes that are none") from None
     columns: list[str] = []
