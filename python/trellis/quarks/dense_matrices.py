@@ -13,7 +13,7 @@ from ..ground.arguments import choice, instance
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray
 from ..ground.errors import BadArgument, NumericError
-from ..ground.parallel import broadcast, on_root, ranks
+from ..ground.parallel import broadcast, on_root_aside, ranks
 from .operators import QuarkOperator
 
 Complex = NDArray[np.complex128]
@@ -23,6 +23,8 @@ Real = NDArray[np.float64]
 LARGEST_ROWS = 3072
 #: LAPACK takes so many columns together; with the workspace that SciPy gives it they are three.
 LAPACK_BLOCK = 64
+#: Columns of an inverse are found so many at a time: zgetri would keep Python's lock for all of them.
+COLUMNS_TOGETHER = 192
 
 
 def dense(M: QuarkOperator) -> DenseOperator:
@@ -131,7 +133,7 @@ class DenseOperator(NoArray):
         NumericError
             The matrix is singular to rounding.
         """
-        return on_root(lambda: log_det_of(self.matrix))
+        return on_root_aside(lambda: log_det_of(self.matrix))
 
     def trace_inverse(self, gamma: str = "1") -> complex:
         """Return Tr Gamma M^-1 over sites, spins and colours, of domain walls also over slices. Collective.
@@ -154,7 +156,8 @@ class DenseOperator(NoArray):
         if not self.operator._has_spin and gamma != "1":
             raise BadArgument(f"staggered quarks have no spin: expected gamma = '1', found {gamma!r}")
         if self._diagonal is None:
-            self._diagonal = on_root(lambda: _spin_diagonal(self.matrix, 4 if self.operator._has_spin else 1))
+            spins = 4 if self.operator._has_spin else 1
+            self._diagonal = on_root_aside(lambda: _spin_diagonal(self.matrix, spins))
         size = len(self._diagonal)
         return complex(np.trace(Gamma[:size, :size] @ self._diagonal))
 
@@ -191,7 +194,7 @@ class DenseOperator(NoArray):
                 f"gamma5 M is hermitian for Wilson quarks without a twisted mass only, found {M!r}: "
                 "expected 'M' or 'M^dagger M'"
             )
-        return on_root(lambda: _eigenvalues(self.matrix, of))
+        return on_root_aside(lambda: _eigenvalues(self.matrix, of))
 
 
 def _factorised(matrix: Complex) -> tuple[Complex, NDArray[np.int32]]:
@@ -230,12 +233,20 @@ def with_phase(log_det: complex) -> complex:
 
 def _spin_diagonal(matrix: Complex, spins: int) -> Complex:
     """Return the sum over sites and colours of M^-1, [spin, spin]."""
-    inverse, failure = lapack.zgetri(*_factorised(matrix), lwork=LAPACK_BLOCK * len(matrix))
-    if failure:
-        raise NumericError(f"LAPACK's zgetri fails with {failure}: the matrix has no inverse")
-    sites = len(matrix) // (3 * spins)
-    blocks = inverse.reshape(sites, spins, 3, sites, spins, 3)
-    return np.asarray(np.einsum("xscxtc->st", blocks))
+    factors, pivots = _factorised(matrix)
+    rows = len(matrix)
+    of_site = 3 * spins
+    columns = of_site * max(1, COLUMNS_TOGETHER // of_site)
+    total = np.zeros((spins, spins), dtype=np.complex128)
+    for first in range(0, rows, columns):
+        last = min(first + columns, rows)
+        unit = np.zeros((rows, last - first), dtype=np.complex128)
+        unit[first:last] = np.eye(last - first)
+        inverse, _ = lapack.zgetrs(factors, pivots, unit)
+        sites = (last - first) // of_site
+        blocks = inverse[first:last].reshape(sites, spins, 3, sites, spins, 3)
+        total += np.einsum("xscxtc->st", blocks)
+    return total
 
 
 def _eigenvalues(matrix: Complex, of: str) -> Complex | Real:

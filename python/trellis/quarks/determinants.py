@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ..ground.errors import NumericError
-from ..ground.parallel import on_root
+from ..ground.parallel import on_root_aside
 from .dense_matrices import LAPACK_BLOCK, Complex, dense, log_det_of, require_rows, with_phase
 from .domain_wall import MoebiusDomainWall
 from .operators import QuarkOperator, WilsonClover
@@ -49,7 +49,7 @@ def log_det(M: QuarkOperator) -> complex:
         return dense(M).log_det()
     require_rows(12 * M.geometry.volume, M)
     D_W = _kernel(M)
-    return on_root(lambda: _reduced(D_W, M))
+    return on_root_aside(lambda: _reduced(D_W, M))
 
 
 def _kernel(M: MoebiusDomainWall) -> Complex:

@@ -60,8 +60,8 @@ class ForeignOptions(BaseModel):
     spatial_extent: int | None = Field(
         default=None,
         ge=1,
-        description="The lattice's spatial extent, where files do not say it. openqcd needs it; for others it "
-        "places momenta in pictures.",
+        description="The lattice's spatial extent, where files do not say it. openqcd needs it, others "
+        "place momenta in pictures by it.",
     )
     time_margin: int = Field(
         default=0,
