@@ -136,7 +136,8 @@ def _checked_fields(names: list[str], lattice: Geometry) -> tuple[list[_Field], 
 def _fields_of(path: str, lattice: Geometry) -> list[_Field]:
     """Return the solutions in a file."""
     numbers = lattice.volume * _NUMBERS * 2
-    kind, found = "", []
+    kind = ""
+    found: list[_Field] = []
     for name, at, length in _records(path):
         if name in ("propagator-type", "etmc-propagator-format", "scidac-checksum"):
             text = _text(path, at, length)
