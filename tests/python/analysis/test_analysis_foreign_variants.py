@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 
@@ -253,3 +254,22 @@ def test_moving_particles_of_other_programs_have_their_picture(extent, rows, tmp
     assert results.particles["pion_p1"].mass > results.particles["pion"].mass
     assert (tmp_path / "out" / "plots" / "dispersion.png").is_file()
     assert ("lattice boson" in (tmp_path / "out" / "report.html").read_text()) == bool(extent)
+
+
+def test_text_may_be_packed(rows, tmp_path):
+    """Folders have files that end in .gz, too; a damaged one is refused."""
+    lines = ["configuration time pion", *(f"7 {t} {float(v)!r}" for t, v in enumerate(rows[0]))]
+    contents = {
+        "table": ("t.txt.gz", "\n".join(lines), "pion"),
+        "chroma": ("h.7.xml.gz", made.chroma_file(pair(rows[0])), "pion"),
+        "milc": ("m.7.corr.gz", made.milc_correlators([("P", "p000", "pion5", rows[0])]), "P_m0.05_m0.05"),
+    }
+    for format, (name, text, correlator) in contents.items():
+        folder = tmp_path / format
+        folder.mkdir()
+        (folder / name).write_bytes(gzip.compress(text.encode()))
+        values = read(folder, format=format).correlators[correlator].values[0, 0].real
+        np.testing.assert_allclose(values, rows[0], rtol=1e-6)
+        (folder / name).write_bytes(gzip.compress(text.encode())[:-9])
+        with pytest.raises(MeasurementFileError, match="expected a whole file of gzip"):
+            read(folder, format=format)

@@ -20,6 +20,7 @@ from .foreign_pyerrors import read_ms5_xsf, read_sfcf
 from .foreign_table import read_table
 from .lalibe_names import configuration_numbers
 from .numbers_of_files import stream_in_path
+from .packed_files import without_packing
 
 #: Files with these ends of names are taken from folders; files that are named themselves may have any.
 _SUFFIXES = {
@@ -112,7 +113,12 @@ def _files(paths: list[Path], kind: str) -> list[Path]:
 
 
 def _is_of(kind: str, path: Path) -> bool:
-    return is_quark_field(path) if kind == "openqcd_ms4" else path.name.endswith(_SUFFIXES[kind])
+    return is_quark_field(path) if kind == "openqcd_ms4" else _named(kind, path).endswith(_SUFFIXES[kind])
+
+
+def _named(kind: str, path: Path) -> str:
+    """Return the name by which a folder's files are chosen; those of text may be packed."""
+    return without_packing(path.name) if kind in ("table", "chroma", "milc") else path.name
 
 
 def _entries(files: list[Path], streams: dict[Path, str], options: ForeignOptions) -> Iterator[Entry]:

@@ -30,6 +30,7 @@ from ..records.foreign_options import ForeignOptions
 from .chroma_headers import boundary_of_time, extents, quarks_of
 from .foreign_entries import Entry, Extents, Momentum
 from .lime_records import is_lime, lime_records
+from .packed_files import unpacked
 
 _GROUP = re.compile(r"(?P<source>[A-Za-z]+)_(?P<sink>[A-Za-z]+)_Wilson_(?P<what>Mesons|Baryons)")
 #: Gamma(n) has this name of the correlator; others are called gamma_N.
@@ -101,7 +102,7 @@ def _endings(groups: list[tuple[re.Match[str], ElementTree.Element]]) -> list[st
 
 def _trees(path: Path) -> list[ElementTree.Element]:
     """Return the XML of the file, or of all records of a LIME file that are XML with hadron spectra."""
-    raw = path.read_bytes()
+    raw = unpacked(path)
     texts = [raw]
     if is_lime(raw):
         texts = [data for _, data in lime_records(path, raw) if b"Wilson_hadron_measurements" in data]

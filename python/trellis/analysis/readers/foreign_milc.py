@@ -25,6 +25,7 @@ import numpy as np
 from ..records.errors import MeasurementFileError
 from ..records.foreign_options import ForeignOptions
 from .foreign_entries import Entry, Extents, Momentum
+from .packed_files import unpacked
 
 _MOMENTUM = re.compile(r"p(-?\d)(-?\d)(-?\d)$")
 _KEY = re.compile(r"([A-Za-z_0-9]+):\s*(.*)")
@@ -45,7 +46,7 @@ def read_milc(path: Path, number: int, options: ForeignOptions, stream: str) -> 
     MeasurementFileError
         There are no correlators, or lines of times do not fit.
     """
-    text = path.read_text(errors="replace")
+    text = unpacked(path).decode(errors="replace").replace("\r\n", "\n")
     blocks = list(_of_output(path, text) if "STARTPROP" in text else _of_files(path, text))
     extents = _extents(text)
     endings = _endings(path, blocks)
