@@ -255,7 +255,8 @@ M = tr.WilsonClover(tr.weak_field((4, 4, 4, 2), seed=3), mass=0.3)
 D = tr.dense(M)
 before = D.log_det()
 late = {}
-for name, work in (("eigenvalues", lambda: D.eigenvalues("M")), ("traces", lambda: D.trace_inverse("gamma5"))):
+works = {"eigenvalues": lambda: D.eigenvalues("M"), "traces": lambda: D.trace_inverse("gamma5")}
+for name, work in works.items():
     tr.barrier()
     sent = [0.0]
 
