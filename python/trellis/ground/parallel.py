@@ -4,8 +4,6 @@ mpi4py."""
 from __future__ import annotations
 
 import pickle
-import threading
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -13,9 +11,6 @@ from .compiled_core import load
 from .errors import Error
 
 T = TypeVar("T")
-
-#: Ctrl-C is looked for after so many seconds while work is done aside.
-_BETWEEN_LOOKS = 0.05
 
 
 def rank() -> int:
@@ -57,40 +52,6 @@ def on_root(work: Callable[[], T]) -> T:
     if failure is not None:
         raise failure
     return made[0]
-
-
-def on_root_aside(work: Callable[[], T]) -> T:
-    """Do work of LAPACK, which no signal ends, and return its result as :func:`on_root` does. Collective.
-
-    A thread of rank 0 does it, and all ranks wait: Ctrl-C ends the wait on all of them together. The thread
-    then goes on until its work is done, and nobody takes the result.
-    """
-    core = load()
-    made: list[T] = []
-    failure: list[BaseException] = []
-
-    def do() -> None:
-        try:
-            made.append(work())
-        except BaseException as error:  # it is raised where the caller waits
-            failure.append(error)
-
-    def result() -> T:
-        if failure:
-            raise failure[0]
-        return made[0]
-
-    thread = threading.Thread(target=do, daemon=True) if core.rank() == 0 else None
-    if thread is not None:
-        thread.start()
-    while True:
-        core.stop_together()
-        if broadcast(thread is not None and not thread.is_alive()):
-            return on_root(result)
-        if thread is not None:
-            thread.join(_BETWEEN_LOOKS)
-        else:
-            time.sleep(_BETWEEN_LOOKS)
 
 
 def abort(status: int = 1) -> None:

@@ -183,6 +183,8 @@ def _records(path: str) -> list[tuple[str, int, int]]:
                     raise FileError(f"{path}: expected a whole LIME record at byte {start}, found none")
                 found.append((kind.split(b"\0")[0].decode(errors="replace"), file.tell(), length))
                 file.seek(length + -length % 8, os.SEEK_CUR)
+    except FileError:  # it is an OSError, too
+        raise
     except OSError as error:
         raise FileError(f"{path}: expected a LIME file, found: {error.strerror}") from None
     if not found:

@@ -173,7 +173,9 @@ def test_what_is_no_such_file_is_refused(change, error, said, columns, tmp_path:
 
 def test_another_lattice_is_refused(columns: np.ndarray, tmp_path: Path) -> None:
     (tmp_path / "S").write_bytes(lime([TYPE, *field(columns[0], 64)]))
+    with pytest.raises(tr.FileError, match=r"expected 12 columns, .*, found 1$"):
+        tr.read_etmc_propagator(tmp_path / "S", GEOMETRY, source_at=AT)
     with pytest.raises(tr.FileError, match=r"expected fields of .* bytes for the lattice"):
-        tr.read_etmc_propagator(tmp_path / "S", tr.Geometry((4, 4, 2, 4)), source_at=AT)
+        tr.read_etmc_propagator(tmp_path / "S", tr.Geometry((4, 4, 4, 4)), source_at=AT)
     with pytest.raises(tr.BadArgument, match="theta: expected four numbers, found 3"):
         tr.read_etmc_propagator(tmp_path / "S", GEOMETRY, source_at=AT, theta=(0, 0, 1))
