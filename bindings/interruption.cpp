@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "trellis/base/clock.hpp"
 #include "trellis/base/stop.hpp"
+#include "trellis/comm/stop_together.hpp"
 
 namespace trellis::bindings {
 
@@ -76,6 +77,9 @@ void bind_interruption(nb::module_& m) {
   set_stop_hooks({handlers_raise, expect_interruption});
   m.def("request_stop", request,
         "Asks all ranks to end what they compute; false if a request waits already.");
+  m.def(
+      "stop_together", [] { stop_together(*world()); }, release_gil(),
+      "Raises KeyboardInterrupt on all ranks if one was asked to stop. Collective.");
 }
 
 }  // namespace trellis::bindings

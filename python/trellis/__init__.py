@@ -90,6 +90,7 @@ __all__ = [
     "rank",
     "ranks",
     "read_eigenvectors",
+    "read_etmc_propagator",
     "read_gauge_field",
     "read_milc_staggered_propagator",
     "read_multigrid",
@@ -171,6 +172,7 @@ _SUBMODULE_OF = {
     "Propagator": "quarks.propagators",
     **dict.fromkeys(["read_propagator", "read_scidac_propagator"], "quarks.propagator_files"),
     "read_milc_staggered_propagator": "quarks.milc_propagator_files",
+    "read_etmc_propagator": "quarks.etmc_propagator_files",
     "read_qdp_propagator": "quarks.qdp_propagator_files",
     **dict.fromkeys(
         ["all_mesons", "baryon", "meson", "mesons", "momenta_up_to", "nucleon"], "hadrons.correlators"
@@ -221,6 +223,7 @@ if TYPE_CHECKING:
     from .quarks.dense_matrices import dense
     from .quarks.determinants import log_det
     from .quarks.domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
+    from .quarks.etmc_propagator_files import read_etmc_propagator
     from .quarks.milc_propagator_files import read_milc_staggered_propagator
     from .quarks.operators import WilsonClover
     from .quarks.propagator_files import read_propagator, read_scidac_propagator

@@ -7,7 +7,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,31 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     from distribution import Distribution
 
     return Distribution(config, log)
+
+
+#: A run that exists for tests that are skipped elsewhere sets this: there a skip is a failure.
+NO_SKIPS = os.environ.get("TRELLIS_NO_SKIPS") == "1"
+
+
+def _failed_where_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if NO_SKIPS and report.outcome == "skipped" and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"TRELLIS_NO_SKIPS=1, and this is skipped: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _failed_where_skipped(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _failed_where_skipped(report)
+    return report
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@ noise."""
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +14,28 @@ from ..ground.arguments import choice, instance
 from ..ground.compiled_core import load
 from ..ground.copies_and_pickles import NoArray
 from ..ground.errors import BadArgument, NumericError
+from ..ground.killable import on_root_killable
 from ..ground.parallel import broadcast, on_root, ranks
 from .operators import QuarkOperator
 
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
+T = TypeVar("T")
 
 #: Wilson quarks on 4^4 have so many rows. The eigenvalues of such a matrix take minutes on one core.
 LARGEST_ROWS = 3072
 #: LAPACK takes so many columns together; with the workspace that SciPy gives it they are three.
 LAPACK_BLOCK = 64
+#: Work on so many rows takes less than a second, and needs no process of its own.
+ROWS_AT_ONCE = 256
 
 
 def dense(M: QuarkOperator) -> DenseOperator:
     """Return the matrix of a quark operator, for its log det, traces and eigenvalues. Collective.
 
     The matrix is assembled column by column from applications of the operator in double, so that it has
-    the same bits on every process grid. Each rank holds all of it; LAPACK works on rank 0.
+    the same bits on every process grid. Each rank holds all of it; LAPACK works on rank 0, where more than
+    256 rows have a process of their own, which Ctrl-C ends.
 
     Parameters
     ----------
@@ -95,6 +101,13 @@ def _assembled(M: QuarkOperator, shape: tuple[int, ...]) -> Complex:
     return matrix
 
 
+def on_root_of_lapack(function: Callable[..., T], matrix: Complex, *options: Any) -> T:
+    """Return what a function of a matrix gives on every rank; Ctrl-C ends it. Collective."""
+    if len(matrix) <= ROWS_AT_ONCE:
+        return on_root(lambda: function(matrix, *options))
+    return on_root_killable(function, matrix, *options)
+
+
 class DenseOperator(NoArray):
     """This is a quark operator as a matrix, which :func:`dense` returns.
 
@@ -131,7 +144,7 @@ class DenseOperator(NoArray):
         NumericError
             The matrix is singular to rounding.
         """
-        return on_root(lambda: log_det_of(self.matrix))
+        return on_root_of_lapack(log_det_of, self.matrix)
 
     def trace_inverse(self, gamma: str = "1") -> complex:
         """Return Tr Gamma M^-1 over sites, spins and colours, of domain walls also over slices. Collective.
@@ -154,7 +167,8 @@ class DenseOperator(NoArray):
         if not self.operator._has_spin and gamma != "1":
             raise BadArgument(f"staggered quarks have no spin: expected gamma = '1', found {gamma!r}")
         if self._diagonal is None:
-            self._diagonal = on_root(lambda: _spin_diagonal(self.matrix, 4 if self.operator._has_spin else 1))
+            spins = 4 if self.operator._has_spin else 1
+            self._diagonal = on_root_of_lapack(_spin_diagonal, self.matrix, spins)
         size = len(self._diagonal)
         return complex(np.trace(Gamma[:size, :size] @ self._diagonal))
 
@@ -191,7 +205,7 @@ class DenseOperator(NoArray):
                 f"gamma5 M is hermitian for Wilson quarks without a twisted mass only, found {M!r}: "
                 "expected 'M' or 'M^dagger M'"
             )
-        return on_root(lambda: _eigenvalues(self.matrix, of))
+        return on_root_of_lapack(_eigenvalues, self.matrix, of)
 
 
 def _factorised(matrix: Complex) -> tuple[Complex, NDArray[np.int32]]:

@@ -10,8 +10,15 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ..ground.errors import NumericError
-from ..ground.parallel import on_root
-from .dense_matrices import LAPACK_BLOCK, Complex, dense, log_det_of, require_rows, with_phase
+from .dense_matrices import (
+    LAPACK_BLOCK,
+    Complex,
+    dense,
+    log_det_of,
+    on_root_of_lapack,
+    require_rows,
+    with_phase,
+)
 from .domain_wall import MoebiusDomainWall
 from .operators import QuarkOperator, WilsonClover
 
@@ -49,7 +56,9 @@ def log_det(M: QuarkOperator) -> complex:
         return dense(M).log_det()
     require_rows(12 * M.geometry.volume, M)
     D_W = _kernel(M)
-    return on_root(lambda: _reduced(D_W, M))
+    p = M._params
+    b5, c5 = (list(x) * (M.Ls if len(x) == 1 else 1) for x in (p.b5, p.c5))
+    return on_root_of_lapack(_reduced, D_W, p.mass, b5, c5)
 
 
 def _kernel(M: MoebiusDomainWall) -> Complex:
@@ -63,10 +72,9 @@ def _kernel(M: MoebiusDomainWall) -> Complex:
     return matrix
 
 
-def _reduced(D_W: Complex, M: MoebiusDomainWall) -> complex:
+def _reduced(D_W: Complex, mass: float, b5: list[complex], c5: list[complex]) -> complex:
     """Return log det D5; the columns of chi_1, chi_2, ... are eliminated one after the other."""
-    p, Ls, rows = M._params, M.Ls, len(D_W)
-    b5, c5 = (list(x) * (Ls if len(x) == 1 else 1) for x in (p.b5, p.c5))
+    Ls, rows = len(b5), len(D_W)
     plus = np.tile(np.repeat([1.0, 0.0], 6), rows // 12)
     minus = 1 - plus
 
@@ -77,12 +85,12 @@ def _reduced(D_W: Complex, M: MoebiusDomainWall) -> complex:
         return D_plus * minus - D_minus * plus, D_plus * plus - D_minus * minus
 
     first, ahead = couplings(0)  # this row couples chi_0 to chi_{s+1}
-    first = first * (minus - p.mass * plus)
+    first = first * (minus - mass * plus)
     total = 0j
     for s in range(1, Ls):
         here, last = couplings(s)
         if s == Ls - 1:
-            last = last * (plus - p.mass * minus)
+            last = last * (plus - mass * minus)
         one, first, ahead = _eliminated(ahead, here, first, last)
         total += one
     total += log_det_of(first + ahead)

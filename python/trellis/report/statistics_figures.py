@@ -138,11 +138,12 @@ def moving_particles(results: Results) -> dict[str, dict[int, ParticleResult]]:
 def dispersion(moving: dict[str, dict[int, ParticleResult]], extent: int) -> Figure:
     """Draw (aE)^2 against (ap)^2, p^2 = (2 pi / L)^2 n^2, with m^2 + p^2 and the form of a lattice boson.
 
-    The latter is 4 sinh^2(E/2) = 4 sinh^2(m/2) + 4 sin^2(p/2), here for momenta along one axis.
+    The latter is 4 sinh^2(E/2) = 4 sinh^2(m/2) + 4 sin^2(p/2), here for momenta along one axis. Where the
+    extent is not known (0) energies stand against n^2, without curves.
     """
     figure = Figure(figsize=(5.6, 4.0))
     axes = figure.subplots()
-    unit = (2 * np.pi / extent) ** 2
+    unit = (2 * np.pi / extent) ** 2 if extent else 1.0
     for k, (name, fits) in enumerate(moving.items()):
         n2 = np.array(sorted(fits))
         energy = np.array([fits[n].mass for n in n2])
@@ -152,12 +153,15 @@ def dispersion(moving: dict[str, dict[int, ParticleResult]], extent: int) -> Fig
         axes.errorbar(
             unit * n2, energy**2, 2 * energy * error, fmt=marker, color=colour, mfc="white", label=label(name)
         )
+        if not extent:
+            continue
         p2 = np.linspace(0, unit * n2[-1] * 1.05, 100)
         axes.plot(p2, energy[0] ** 2 + p2, color=colour, lw=0.9)
         axes.plot(p2, lattice_energy(energy[0], np.sqrt(p2)) ** 2, color=colour, lw=0.9, ls=(0, (4, 2)))
-    axes.plot([], [], color=INK, lw=0.9, label="$m^2 + p^2$")
-    axes.plot([], [], color=INK, lw=0.9, ls=(0, (4, 2)), label="lattice boson, one axis")
-    axes.set_xlabel("$(ap)^2$")
+    if extent:
+        axes.plot([], [], color=INK, lw=0.9, label="$m^2 + p^2$")
+        axes.plot([], [], color=INK, lw=0.9, ls=(0, (4, 2)), label="lattice boson, one axis")
+    axes.set_xlabel("$(ap)^2$" if extent else "$n^2$")
     axes.set_ylabel("$(aE)^2$")
     axes.set_xlim(-0.03 * axes.get_xlim()[1], None)  # the whole point at rest needs room
     axes.set_ylim(0, None)

@@ -16,7 +16,8 @@ from .campaign import look_at_campaign
 from .glass import RESULTS, GlassLook, look_at_glass, read_results
 from .measurement import MeasurementFolder
 from .settled import stamp_of
-from .stream import STREAM, StreamData, look_at_stream, read_stream
+from .stream import STREAM, look_at_stream
+from .stream_data import StreamData, read_stream
 from .view_model import Watched
 
 #: Only the run files of one kind have these tables.

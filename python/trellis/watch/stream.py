@@ -2,84 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.readers.hdf5_files import open_hdf5
-from ..analysis.readers.root_attributes import numbers_of, text_of
-from ..analysis.records.errors import MeasurementFileError
 from ..ground.errors import RunFileError
 from ..run_files.loading import parse_toml
 from . import alarms
 from .locks import Lock, look_at_lock
 from .settled import age_of, settled
-from .view_model import Curve, Listing, Picture, State, Watched
+from .stream_data import StreamData
+from .stream_pictures import charge_of, intervals_of, monomials_of, parts_of, pictures_of
+from .view_model import State, Watched
 
 STREAM = "stream.h5"
 _STATE = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.json$")
 _FAILED = re.compile(r"^failed_solve\.(\d{6,})\.json$")
 #: The intervals of this many states, the newest ones, are compared.
 _MOST_STATES = 20
-#: A running mean of the acceptance has this many trajectories.
-_OF_ACCEPTANCE = 20
-
-
-@dataclass
-class StreamData:
-    """This is the content of stream.h5 that a look shows; numbers are those of trajectories or sweeps."""
-
-    numbers: NDArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    values: dict[str, NDArray] = field(default_factory=dict)
-    occasional: dict[str, tuple[NDArray, NDArray]] = field(default_factory=dict)
-    thermalisation: int = 0
-    beta: float | None = None
-    run_file: str = ""
-
-
-def read_stream(path: Path) -> StreamData:
-    """Read the file as it is; it gets its name when it is whole, so that no half of it is ever seen.
-
-    Raises
-    ------
-    MeasurementFileError, OSError, KeyError
-        The file is damaged, or is no stream.
-    """
-    with open_hdf5(path) as file:
-        data = StreamData(numbers=numbers_of(path, file["trajectory"]).astype(np.int64))
-        data.thermalisation = _integer(file.attrs.get("thermalisation", 0))
-        beta = file.attrs.get("beta")
-        data.beta = None if beta is None else float(np.ravel(beta)[0])
-        data.run_file = text_of(file.attrs.get("run_file")) or ""
-        for name, dataset in file["observables"].items():
-            values = numbers_of(path, dataset)
-            if values.shape != data.numbers.shape:
-                raise MeasurementFileError(
-                    path, dataset.name, expected=f"{len(data.numbers)} numbers", found=list(values.shape)
-                )
-            data.values[name] = np.abs(values) if values.dtype.kind == "c" else values.astype(float)
-        for name, group in file.get("occasional", {}).items():
-            if isinstance(group, h5py.Group) and {"trajectory", "value"} <= set(group):
-                data.occasional[name] = (
-                    numbers_of(path, group["trajectory"]).astype(np.int64),
-                    numbers_of(path, group["value"]),
-                )
-    return data
-
-
-def _integer(value: Any) -> int:
-    return int(np.ravel(value)[0])
 
 
 def look_at_stream(folder: Path, data: StreamData, *, run_file: str = "", damage: str = "") -> Watched:
@@ -107,8 +55,8 @@ def look_at_stream(folder: Path, data: StreamData, *, run_file: str = "", damage
     pace = _pace(data, records, lock)
     found.seconds_left = time_left(found, pace, found.age)
     _add_facts(found, data, pace, lock)
-    found.pictures = _pictures(data)
-    found.listings = [*_monomials(data), *_parts(data), *_intervals(records)]
+    found.pictures = pictures_of(data)
+    found.listings = [*monomials_of(data), *parts_of(data), *intervals_of(records)]
     _add_alarms(found, data, records, folder, keys, pace, damage)
     return found
 
@@ -224,7 +172,7 @@ def _add_facts(found: Watched, data: StreamData, pace: float | None, lock: Lock)
         if "polyakov_loop" in data.values:
             last = data.values["polyakov_loop"][-1]
             found.facts.append(("|Polyakov loop|", f"{last:.5f}, mean {mean('polyakov_loop')}"))
-        charge = _charge(data)
+        charge = charge_of(data)
         if charge is not None and len(charge[0]):
             found.facts.append(("topological charge", f"{charge[1][-1]:+.3f} at {int(charge[0][-1])}"))
         if data.numbers[-1] <= data.thermalisation:
@@ -232,104 +180,6 @@ def _add_facts(found: Watched, data: StreamData, pace: float | None, lock: Lock)
     if pace is not None:
         found.facts.append((f"seconds each ({found.unit})", f"{pace:.3g}"))
     found.facts += [("writer", holder) for holder in lock.holders]
-
-
-def _charge(data: StreamData) -> tuple[NDArray, NDArray] | None:
-    """Return numbers and charges at the largest flow time, if the stream has them."""
-    for name in ("flow_charge_improved", "flow_charge_clover"):
-        if name in data.occasional:
-            numbers, values = data.occasional[name]
-            return (numbers, values[:, -1]) if values.ndim == 2 else (numbers, values)
-    return None
-
-
-def _pictures(data: StreamData) -> list[Picture]:
-    numbers, values = data.numbers, data.values
-    found = []
-
-    def add(title: str, names: dict[str, str], **look: Any) -> None:
-        curves = [Curve.of(shown, numbers, values[name]) for name, shown in names.items() if name in values]
-        if any(curve.x for curve in curves):
-            found.append(Picture(title, curves, **look))
-
-    def of(prefix: str) -> dict[str, str]:
-        return {name: name.removeprefix(prefix) for name in values if name.startswith(prefix)}
-
-    add("Plaquette", {"plaquette": "plaquette"})
-    add("dH", {"dH": "dH"}, level=0.0, marks=True)
-    add("exp(-dH)", {"exp_minus_dH": "exp(-dH)"}, level=1.0, marks=True)
-    if "accepted" in values and (numbers > data.thermalisation).any():
-        tested = numbers > data.thermalisation
-        accepted = values["accepted"][tested]
-        means = [
-            float(np.mean(accepted[max(0, k - _OF_ACCEPTANCE + 1) : k + 1])) for k in range(len(accepted))
-        ]
-        curve = Curve.of("accepted", numbers[tested], means)
-        found.append(Picture(f"Acceptance, mean of {_OF_ACCEPTANCE}", [curve]))
-    add("Mean force", of("force."), is_logarithmic=True)
-    add("Largest force", of("force_largest."), is_logarithmic=True)
-    iterations = {name: shown for name, shown in of("iterations.").items() if np.any(values[name] > 0)}
-    add("Solver iterations", iterations)
-    add("|Polyakov loop|", {"polyakov_loop": "|P|"})
-    charge = _charge(data)
-    if charge is not None and len(charge[0]):
-        curve = Curve.of("Q", charge[0], charge[1])
-        found.append(Picture("Topological charge", [curve], marks=True, level=0.0))
-    add("Seconds of a trajectory", {"seconds": "seconds"})
-    return found
-
-
-def _monomials(data: StreamData) -> list[Listing]:
-    names = [name.removeprefix("force.") for name in data.values if name.startswith("force.")]
-    if not names:
-        return []
-    rows = []
-    for name in names:
-        row = [name]
-        for prefix in ("force.", "force_largest.", "iterations."):
-            values = data.values.get(prefix + name)
-            row.append("–" if values is None or not len(values) else f"{values[-1]:.4g}")
-        rows.append(row)
-    return [Listing("Monomials in the last trajectory", ["monomial", "force", "largest", "iterations"], rows)]
-
-
-def _parts(data: StreamData) -> list[Listing]:
-    """Return the time by part over the newest trajectories."""
-    whole = data.values.get("seconds")
-    parts = {n.removeprefix("seconds."): v for n, v in data.values.items() if n.startswith("seconds.")}
-    if whole is None or not parts or not len(whole):
-        return []
-    last = slice(-alarms.LOOK_BACK, None)
-    total = float(np.nansum(whole[last]))
-    count = len(whole[last])
-    rows = []
-    with contextlib.suppress(ZeroDivisionError):
-        seconds = {name: float(np.nansum(values[last])) for name, values in parts.items()}
-        seconds["other"] = max(total - sum(seconds.values()), 0.0)
-        for name, spent in sorted(seconds.items(), key=lambda item: -item[1]):
-            if spent > 0:
-                rows.append([name.replace("_", " "), f"{spent / count:.3g}", f"{100 * spent / total:.1f} %"])
-    return [Listing(f"Time by part, mean of the last {count}", ["part", "seconds", "share"], rows)]
-
-
-def _intervals(records: Sequence[tuple[int, dict[str, Any], Path]]) -> list[Listing]:
-    """Return the intervals of the rational functions, as the newest state has them."""
-    known = [(number, record["intervals"]) for number, record, _ in records if record.get("intervals")]
-    if not known:
-        return []
-    number, newest = known[-1]
-    rows = [
-        [
-            name,
-            f"{interval['low']:.4g}",
-            f"{interval['high']:.4g}",
-            f"{interval['high'] / interval['low']:.3g}",
-        ]
-        for name, interval in newest.items()
-        if interval["low"] > 0
-    ]
-    title = f"Spectral intervals of the rational functions, state {number}"
-    return [Listing(title, ["flavour", "low", "high", "high / low"], rows)] if rows else []
 
 
 def _add_alarms(

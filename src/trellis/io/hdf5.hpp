@@ -113,6 +113,7 @@ class Group {
   void read_site_array(const std::string& name, const Geometry& geometry, Type type, void* local,
                        const Dims& inner) const;
   void keep_or_remove(const std::string& name, Handle dataset, const std::string& error);
+  void remove_array(const std::string& name, Handle dataset);
   Handle create_dataset(const std::string& name, Type type, const Dims& dims);
   void write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data,
                        int64_t count, int64_t bytes);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/io/hdf5.hpp"
 #include "trellis/io/hdf5_handle.hpp"
 
@@ -240,15 +241,19 @@ void Group::write_array(const std::string& name, Type type, const void* data, co
   keep_or_remove(name, std::move(dataset), error);
 }
 
-/// An array that could not be written is removed, so that the file can be closed without room for it.
 void Group::keep_or_remove(const std::string& name, Handle dataset, const std::string& error) {
   try {
     file_->communicator->agree_on_error(error);
   } catch (...) {
-    dataset.reset();
-    H5Ldelete(file_->file.get(), object_path(path_, name).c_str(), H5P_DEFAULT);
+    remove_array(name, std::move(dataset));
     throw;
   }
+}
+
+/// An array that could not be written is removed, so that the file can be closed without room for it.
+void Group::remove_array(const std::string& name, Handle dataset) {
+  dataset.reset();
+  H5Ldelete(file_->file.get(), object_path(path_, name).c_str(), H5P_DEFAULT);
 }
 
 Dims Group::dims(const std::string& name) const {
@@ -284,20 +289,46 @@ void Group::read_array(const std::string& name, Type type, void* data) const {
   file_->communicator->agree_on_error(error);
 }
 
+namespace {
+/// Moves each rank's sites in slabs of times: move(space in memory, bytes before it) is H5Dread or H5Dwrite.
+/// An error of one rank is thrown on all, and Ctrl-C ends it between two slabs.
+template <class Move>
+void in_slabs(const SiteBox& box, const Handle& memory, const Handle& file_space, Communicator& communicator,
+              const std::string& what, const Move& move) {
+  constexpr size_t slab_bytes = size_t(64) << 20;
+  size_t slice_bytes = H5Tget_size(memory.get());
+  for (size_t i = 1; i < box.count.size(); ++i) slice_bytes *= size_t(box.count[i]);
+  const hsize_t slices = std::max<hsize_t>(1, slab_bytes / std::max<size_t>(1, slice_bytes));
+  auto offset = box.offset, count = box.count;
+  for (hsize_t first = 0; first < box.count[0]; first += slices) {
+    offset[0] = box.offset[0] + first;
+    count[0] = std::min(slices, box.count[0] - first);
+    const Handle memory_space(H5Screate_simple(int(count.size()), count.data(), nullptr), H5Sclose);
+    H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, offset.data(), nullptr, count.data(), nullptr);
+    const bool is_moved = move(memory_space.get(), size_t(first) * slice_bytes) >= 0;
+    communicator.agree_on_error(is_moved ? "" : message(what, ": ", last_hdf5_error()));
+    stop_together(communicator);
+  }
+}
+}  // namespace
+
 void Group::write_site_array(const std::string& name, const Geometry& geometry, Type type, const void* local,
                              const Dims& inner) {
   Handle dataset = create_dataset(name, type, site_dims(geometry, inner));
-  const SiteBox box = box_of(geometry, inner);
-  const Handle memory_space(H5Screate_simple(int(box.count.size()), box.count.data(), nullptr), H5Sclose);
   const Handle file_space(H5Dget_space(dataset.get()), H5Sclose);
-  H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.offset.data(), nullptr, box.count.data(),
-                      nullptr);
   // Transfers are independent: a collective one hangs when one rank's disk is full.
   const Handle memory = memory_type(type);
-  std::string error;
-  if (H5Dwrite(dataset.get(), memory.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, local) < 0)
-    error = message("writing ", full(name), ": ", last_hdf5_error());
-  keep_or_remove(name, std::move(dataset), error);
+  const auto move = [&](hid_t memory_space, size_t at) {
+    return H5Dwrite(dataset.get(), memory.get(), memory_space, file_space.get(), H5P_DEFAULT,
+                    static_cast<const std::byte*>(local) + at);
+  };
+  try {
+    in_slabs(box_of(geometry, inner), memory, file_space, *file_->communicator, "writing " + full(name),
+             move);
+  } catch (...) {
+    remove_array(name, std::move(dataset));
+    throw;
+  }
 }
 
 void Group::read_site_array(const std::string& name, const Geometry& geometry, Type type, void* local,
@@ -315,13 +346,11 @@ void Group::read_site_array(const std::string& name, const Geometry& geometry, T
   const int rank = H5Sget_simple_extent_ndims(file_space.get());
   if (rank < Nd) fail(message(full(name), ": expected an array of sites, found ", rank, " dimensions"));
   const SiteBox box = box_of(geometry, Dims(inner.begin(), inner.begin() + (rank - Nd)));
-  const Handle memory_space(H5Screate_simple(int(box.count.size()), box.count.data(), nullptr), H5Sclose);
-  H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.offset.data(), nullptr, box.count.data(),
-                      nullptr);
-  std::string error;
-  if (H5Dread(dataset.get(), memory.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, local) < 0)
-    error = message("reading ", full(name), ": ", last_hdf5_error());
-  file_->communicator->agree_on_error(error);
+  in_slabs(box, memory, file_space, *file_->communicator, "reading " + full(name),
+           [&](hid_t memory_space, size_t at) {
+             return H5Dread(dataset.get(), memory.get(), memory_space, file_space.get(), H5P_DEFAULT,
+                            static_cast<std::byte*>(local) + at);
+           });
 }
 
 }  // namespace trellis::hdf5

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/io/single/posix_file.hpp"
 #ifdef TRELLIS_WITH_MPI
 #include "trellis/io/mpi/mpi_file.hpp"
@@ -218,6 +219,7 @@ void read_sites(InputFile& file, int64_t offset, const Geometry& geometry, size_
                   bytes.resize(size_t(sites) * bytes_per_site);
                   file.read_pieces(pieces, bytes.data());
                   take(first, sites, bytes.data());
+                  stop_together(file.communicator());
                 });
 }
 
@@ -229,6 +231,7 @@ void write_sites(OutputFile& file, int64_t offset, const Geometry& geometry, siz
                   bytes.resize(size_t(sites) * bytes_per_site);
                   fill(first, sites, bytes.data());
                   file.write_pieces(pieces, bytes.data());
+                  stop_together(file.communicator());
                 });
 }
 

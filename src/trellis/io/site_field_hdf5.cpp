@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/io/checksums.hpp"
 
 namespace trellis {
@@ -16,6 +17,7 @@ namespace {
 const char* const checksum_attribute = "scidac_checksum";
 const char* const norm_attribute = "norm2";
 const char* const bits_attribute = "precision_bits";
+constexpr int64_t sites_between_stops = 1 << 16;
 
 size_t numbers_per_site(const hdf5::Dims& inner) {
   size_t numbers = 1;
@@ -39,6 +41,7 @@ Check check_of(const Lattice& lattice, const std::vector<std::complex<Real>>& lo
   io::ScidacChecksum checksum;
   ExactSum norm2;
   for (int64_t site = 0; site < geometry.local_volume(); ++site) {
+    if (site % sites_between_stops == 0) stop_together(lattice.communicator());
     const std::complex<Real>* data = local.data() + size_t(site) * numbers;
     checksum.add(reinterpret_cast<const std::byte*>(data), numbers * sizeof(*data),
                  geometry.global_index(site_coord(site, geometry.local())));

@@ -104,10 +104,10 @@ with open(f"told.{tr.rank()}", "w") as file:
 LATE = 2.0
 
 
-def told(folder: Path, ranks: int, which: str) -> list[dict[str, Any]]:
-    """Run PROGRAM and return the report of each rank."""
+def told(folder: Path, ranks: int, which: str, *, program: str = PROGRAM) -> list[dict[str, Any]]:
+    """Run a program and return the report of each rank."""
     launcher = command(ranks=ranks)[: -len(command())]
-    (folder / "program.py").write_text(PROGRAM)
+    (folder / "program.py").write_text(program)
     found = subprocess.run(
         [*launcher, *command()[:1], "program.py", which],
         cwd=folder,
@@ -245,3 +245,91 @@ def test_a_second_interruption_of_measure(plain: Path, tmp_path: Path, ranks: in
         with h5py.File(path / "out/correlators.000001.h5") as file:
             pions.append(file["correlators/pion"][()].tobytes())
     assert pions[0] == pions[1]
+
+
+DENSE = """
+import json, os, signal, sys, threading, time
+import trellis as tr
+
+M = tr.WilsonClover(tr.weak_field((4, 4, 4, 2), seed=3), mass=0.3)
+D = tr.dense(M)
+before = D.log_det()
+late = {}
+works = {"eigenvalues": lambda: D.eigenvalues("M"), "traces": lambda: D.trace_inverse("gamma5")}
+for name, work in works.items():
+    tr.barrier()
+    sent = [0.0]
+
+    def send():
+        sent[0] = time.monotonic()
+        if tr.rank() == tr.ranks() - 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.2, send).start()
+    try:
+        while True:
+            work()
+            D._diagonal = None
+    except KeyboardInterrupt:
+        late[name] = time.monotonic() - sent[0] if sent[0] else 0.0  # another rank was earlier
+    time.sleep(0.5)
+with open(f"told.{tr.rank()}", "w") as file:
+    json.dump({"late": late, "same": D.log_det() == before}, file)
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_dense_matrices_end_while_lapack_computes(tmp_path: Path, ranks: int) -> None:
+    """LAPACK takes no signal: a process does its work, and ends with the wait for it on all ranks."""
+    for rank in told(tmp_path, ranks, "last", program=DENSE):
+        assert set(rank["late"]) == {"eigenvalues", "traces"}
+        assert max(rank["late"].values()) < LATE
+        assert rank["same"]
+
+
+FILES = """
+import json, os, signal, sys, threading, time
+import numpy as np
+import trellis as tr
+
+geometry = tr.Geometry((8, 8, 8, 64))
+shape = (*geometry.local_extents[::-1], 4, 4, 3, 3)
+S = tr.Propagator.from_numpy(np.ones(shape, complex), geometry, source_at=(0, 0, 0, 0), boundary=(1, 1, 1, 1))
+U = tr.cold(geometry)
+U.write("U.ildg")
+S.write("S.h5")
+S.write("S.lime")
+kept = {name: os.stat(name).st_mtime_ns for name in ("U.ildg", "S.h5", "S.lime")}
+ended = {}
+for name, work in {
+    "write ILDG": lambda: U.write("U.ildg"),
+    "read ILDG": lambda: tr.read_gauge_field("U.ildg"),
+    "write HDF5": lambda: S.write("S.h5"),
+    "read HDF5": lambda: tr.read_propagator("S.h5"),
+    "write SciDAC": lambda: S.write("S.lime"),
+    "read SciDAC": lambda: tr.read_scidac_propagator("S.lime", geometry, source_at=(0, 0, 0, 0)),
+}.items():
+    tr.barrier()
+    if tr.rank() == tr.ranks() - 1:  # the request waits when the call begins
+        from trellis.ground.compiled_core import load
+        load().request_stop()
+    try:
+        work()
+        ended[name] = "went on"
+    except KeyboardInterrupt:
+        ended[name] = "ended"
+tr.barrier()
+left = sorted(name for name in os.listdir() if "partial" in name)
+same = {name: os.stat(name).st_mtime_ns for name in kept} == kept
+whole = tr.propagator_norm(tr.read_propagator("S.h5")).sum() == tr.propagator_norm(S).sum()
+with open(f"told.{tr.rank()}", "w") as file:
+    json.dump({"ended": ended, "left": left, "same": bool(same), "whole": bool(whole)}, file)
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_reading_and_writing_end_between_pieces_of_a_file(tmp_path: Path, ranks: int) -> None:
+    """A file that is being written leaves the older one of its name, and nothing else."""
+    for rank in told(tmp_path, ranks, "last", program=FILES):
+        assert set(rank["ended"].values()) == {"ended"}, rank["ended"]
+        assert (rank["left"], rank["same"], rank["whole"]) == ([], True, True)

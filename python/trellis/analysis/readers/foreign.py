@@ -12,13 +12,15 @@ from ..records.foreign_options import ForeignOptions
 from ..records.measurements import InputFile, Measurements
 from .foreign_chroma import read_chroma
 from .foreign_entries import Entry, put_together
+from .foreign_hadrons import read_hadrons
 from .foreign_milc import read_milc
 from .foreign_openqcd import read_openqcd
 from .foreign_openqcd_fields import is_quark_field, read_quark_fields
-from .foreign_pyerrors import read_hadrons, read_ms5_xsf, read_sfcf
+from .foreign_pyerrors import read_ms5_xsf, read_sfcf
 from .foreign_table import read_table
 from .lalibe_names import configuration_numbers
 from .numbers_of_files import stream_in_path
+from .packed_files import without_packing
 
 #: Files with these ends of names are taken from folders; files that are named themselves may have any.
 _SUFFIXES = {
@@ -71,6 +73,9 @@ def read_foreign(
         read_openqcd(files, [names[path] for path in files], options, result)
     else:
         put_together(_with_symmetry(_entries(files, names, options), options), result)
+    if options.spatial_extent and result.lattice is not None and not result.lattice[0]:
+        L = options.spatial_extent
+        result.lattice = (L, L, L, result.lattice[3])
     result.files = [_input_file(path, options.format) for path in files]
     return _checked(result, given, options)
 
@@ -108,7 +113,12 @@ def _files(paths: list[Path], kind: str) -> list[Path]:
 
 
 def _is_of(kind: str, path: Path) -> bool:
-    return is_quark_field(path) if kind == "openqcd_ms4" else path.name.endswith(_SUFFIXES[kind])
+    return is_quark_field(path) if kind == "openqcd_ms4" else _named(kind, path).endswith(_SUFFIXES[kind])
+
+
+def _named(kind: str, path: Path) -> str:
+    """Return the name by which a folder's files are chosen; those of text may be packed."""
+    return without_packing(path.name) if kind in ("table", "chroma", "milc") else path.name
 
 
 def _entries(files: list[Path], streams: dict[Path, str], options: ForeignOptions) -> Iterator[Entry]:

@@ -9,13 +9,16 @@ barhqlq_w.cc:
   gamma_t^d for n = a + 2 b + 4 c + 8 d; so they are symmetric in time;
 - with time_rev baryons are averages of the forward and the time-reversed correlator.
 
-Sources of one configuration are elems or files with the same quarks.
+Sources of one configuration are elems or files with the same quarks. Headers of propagators tell whether
+these are the same, and the boundary condition in time (chroma_headers.py). A log of the hmc program has a
+spectrum at each update_no.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -24,8 +27,10 @@ from numpy.typing import NDArray
 
 from ..records.errors import MeasurementFileError
 from ..records.foreign_options import ForeignOptions
-from .foreign_entries import Entry, Momentum
+from .chroma_headers import boundary_of_time, extents, quarks_of
+from .foreign_entries import Entry, Extents, Momentum
 from .lime_records import is_lime, lime_records
+from .packed_files import unpacked
 
 _GROUP = re.compile(r"(?P<source>[A-Za-z]+)_(?P<sink>[A-Za-z]+)_Wilson_(?P<what>Mesons|Baryons)")
 #: Gamma(n) has this name of the correlator; others are called gamma_N.
@@ -43,28 +48,61 @@ def read_chroma(path: Path, number: int, options: ForeignOptions, stream: str) -
     MeasurementFileError
         The file has no XML or no hadron spectra in it, or parts do not fit.
     """
-    pairs = [pair for tree in _trees(path) for pair in _pairs(tree)]
-    if not pairs:
+    spectra = [found for tree in _trees(path) for found in _spectra(tree)]
+    if not spectra:
         raise MeasurementFileError(
             path, "content", expected="an element Wilson_hadron_measurements", found="none"
         )
+    updates = {spectrum.update for spectrum in spectra}
     groups = [
-        (pair, group, match) for pair in pairs for group in pair if (match := _GROUP.fullmatch(group.tag))
+        (spectrum, pair, group, match)
+        for spectrum in spectra
+        for pair in spectrum.pairs
+        for group in pair
+        if (match := _GROUP.fullmatch(group.tag))
     ]
-    kinds = {(match["source"], match["sink"]) for _, _, match in groups}
-    masses = {_masses(pair) for pair in pairs}
-    for pair, group, match in groups:
-        ending = f"_{match['source'].lower()}_{match['sink'].lower()}" if len(kinds) > 1 else ""
-        ending += f"_{'_'.join(_masses(pair))}" if len(masses) > 1 else ""
+    endings = _endings([(match, pair) for _, pair, _, match in groups])
+    for (spectrum, pair, group, match), ending in zip(groups, endings, strict=True):
         read = _mesons if match["what"] == "Mesons" else _baryons
+        boundary_t = boundary_of_time(path, pair, options)
+        own_number = number if len(updates) == 1 else _update(path, spectrum)
         for name, momentum, values, attributes in read(path, group):
-            own = attributes | {"boundary_t": options.boundary_t, "layout": "chroma"}
-            yield Entry(path, number, name + ending, values, own, momentum, stream)
+            own = attributes | {"boundary_t": boundary_t, "layout": "chroma"}
+            yield Entry(
+                path,
+                own_number,
+                name + ending,
+                values,
+                own,
+                momentum,
+                stream,
+                extents=spectrum.extents,
+                quarks=quarks_of(pair),
+            )
+
+
+def _endings(groups: list[tuple[re.Match[str], ElementTree.Element]]) -> list[str]:
+    """Return what names end in: sinks and masses where a file has several, and a number where the headers of
+    propagators differ otherwise."""
+    sinks = {(match["source"], match["sink"]) for match, _ in groups}
+    masses = {_masses(pair) for _, pair in groups}
+    made: dict[tuple, list[str]] = {}
+    for match, pair in groups:
+        known = made.setdefault((match.group(), _masses(pair)), [])
+        if quarks_of(pair) not in known:
+            known.append(quarks_of(pair))
+    found = []
+    for match, pair in groups:
+        ending = f"_{match['source'].lower()}_{match['sink'].lower()}" if len(sinks) > 1 else ""
+        ending += f"_{'_'.join(_masses(pair))}" if len(masses) > 1 else ""
+        known = made[match.group(), _masses(pair)]
+        found.append(ending + (f"_{known.index(quarks_of(pair)) + 1}" if len(known) > 1 else ""))
+    return found
 
 
 def _trees(path: Path) -> list[ElementTree.Element]:
     """Return the XML of the file, or of all records of a LIME file that are XML with hadron spectra."""
-    raw = path.read_bytes()
+    raw = unpacked(path)
     texts = [raw]
     if is_lime(raw):
         texts = [data for _, data in lime_records(path, raw) if b"Wilson_hadron_measurements" in data]
@@ -77,8 +115,31 @@ def _trees(path: Path) -> list[ElementTree.Element]:
     return trees
 
 
-def _pairs(tree: ElementTree.Element) -> list[ElementTree.Element]:
-    return [pair for found in tree.iter("Wilson_hadron_measurements") for pair in found.findall("elem")]
+@dataclass(frozen=True)
+class _Spectrum:
+    """An element Wilson_hadron_measurements has pairs of quarks; what holds it says update_no and lattice."""
+
+    pairs: list[ElementTree.Element]
+    update: str
+    extents: Extents | None
+
+
+def _spectra(tree: ElementTree.Element) -> Iterator[_Spectrum]:
+    inside = "Wilson_hadron_measurements"
+    holders = [*tree.iter()] if tree.tag != inside else []
+    for holder in holders:
+        for found in holder.findall(inside):
+            pairs = found.findall("elem")
+            yield _Spectrum(pairs, holder.findtext("update_no", "").strip(), extents(holder, pairs))
+    if not holders:
+        yield _Spectrum(tree.findall("elem"), "", None)
+
+
+def _update(path: Path, spectrum: _Spectrum) -> int:
+    if not spectrum.update.isdigit():
+        expected = "a whole number, for other spectra of the file have others"
+        raise MeasurementFileError(path, "update_no", expected=expected, found=repr(spectrum.update))
+    return int(spectrum.update)
 
 
 def _masses(pair: ElementTree.Element) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from ..records.measurements import CorrelatorData, Measurements
 from ..records.numbering import numbers_in_streams
 
 Momentum = tuple[int, int, int]
+Extents = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,10 @@ class Entry:
         The configuration has them; the name is empty where there is one stream.
     attributes
         The attributes of a dataset of a measurement file; `type` and `boundary_t` are among them.
+    extents
+        The lattice, where the file says it.
+    quarks
+        Words for how the quarks were made, where the file says it; they are the same for a name.
     """
 
     path: Path
@@ -35,6 +40,8 @@ class Entry:
     attributes: dict
     momentum: Momentum = (0, 0, 0)
     stream: str = ""
+    extents: Extents | None = None
+    quarks: str = ""
 
 
 @dataclass
@@ -51,10 +58,13 @@ def put_together(entries: Iterable[Entry], result: Measurements) -> None:
     Raises
     ------
     MeasurementFileError
-        A configuration lacks a correlator that others have, times are unequal, or numbers are not finite.
+        A configuration lacks a correlator that others have, times or quarks are unequal, or numbers are not
+        finite.
     """
     found: dict[tuple[str, Momentum], dict[tuple[str, int], _Sources]] = {}
     attributes: dict[str, dict] = {}
+    quarks: dict[str, tuple[str, Path]] = {}
+    lattice: Extents | None = None
     extent: int | None = None
     for entry in entries:
         _require_numbers(entry)
@@ -62,6 +72,8 @@ def put_together(entries: Iterable[Entry], result: Measurements) -> None:
         if len(entry.values) != extent:
             expected = f"{extent} times, as in the correlators before"
             raise MeasurementFileError(entry.path, entry.name, expected=expected, found=len(entry.values))
+        lattice = _same_lattice(entry, lattice, extent)
+        _require_same_quarks(entry, quarks)
         attributes.setdefault(entry.name, entry.attributes)
         rows = found.setdefault((entry.name, entry.momentum), {})
         rows.setdefault((entry.stream, entry.number), _Sources(entry.path)).values.append(entry.values)
@@ -71,7 +83,7 @@ def put_together(entries: Iterable[Entry], result: Measurements) -> None:
     _require_all(found, every)
     streams, numbers = [stream for stream, _ in every], np.array([n for _, n in every], dtype=np.int64)
     result.configurations = numbers_in_streams(streams, numbers) if any(streams) else numbers
-    result.lattice = result.lattice or (0, 0, 0, extent)
+    result.lattice = result.lattice or lattice or (0, 0, 0, extent)
     for name, own in attributes.items():
         momenta = sorted((m for n, m in found if n == name), key=lambda m: (sum(k * k for k in m), m))
         values = np.array(
@@ -79,6 +91,27 @@ def put_together(entries: Iterable[Entry], result: Measurements) -> None:
         )
         counts = np.array([len(found[name, momenta[0]][key].values) for key in every])
         result.correlators[name] = CorrelatorData(name, values, np.array(momenta), counts, own)
+
+
+def _same_lattice(entry: Entry, before: Extents | None, extent: int) -> Extents | None:
+    """Return the lattice of all entries up to this one, where a file said it."""
+    found = entry.extents
+    if found is None:
+        return before
+    if found[3] != extent or (before is not None and found != before):
+        expected = f"{extent} times" if before is None else f"the lattice {list(before)} of the files before"
+        raise MeasurementFileError(entry.path, "lattice", expected=expected, found=list(found))
+    return found
+
+
+def _require_same_quarks(entry: Entry, known: dict[str, tuple[str, Path]]) -> None:
+    words, first = known.setdefault(entry.name, (entry.quarks, entry.path))
+    if words != entry.quarks:
+        pairs = zip(words.split(), entry.quarks.split(), strict=False)
+        expected, found = next(((a, b) for a, b in pairs if a != b), (words, entry.quarks))
+        raise MeasurementFileError(
+            entry.path, f"quarks of {entry.name}", expected=f"{expected}, as in {first}", found=found
+        )
 
 
 def _require_numbers(entry: Entry) -> None:

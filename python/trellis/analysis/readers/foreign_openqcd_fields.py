@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..records.errors import MeasurementFileError
 from ..records.foreign_options import ForeignOptions
-from .foreign_entries import Entry
+from .foreign_entries import Entry, Extents
 from .sources import from_the_source
 
 _START = struct.Struct("<iiiid")
@@ -50,7 +50,8 @@ def read_quark_fields(paths: list[Path], options: ForeignOptions, stream: str) -
         match = _NAME.fullmatch(path.name)
         if match is None:
             raise MeasurementFileError(path, "name", expected="NAMEnNUMBER.sSOURCE", found=path.name)
-        rows = _norms(path)[np.newaxis, np.newaxis]
+        norms, extents = _norms(path)
+        rows = norms[np.newaxis, np.newaxis]
         shifted = from_the_source("pion", rows, options.source_time, "meson", options.boundary_t)[0, 0]
         attributes = {
             "type": "meson",
@@ -60,11 +61,12 @@ def read_quark_fields(paths: list[Path], options: ForeignOptions, stream: str) -
             "sink": "gamma5",
             "layout": "openqcd",
         }
-        yield Entry(path, int(match["number"]), "pion", shifted, attributes, stream=stream)
+        number = int(match["number"])
+        yield Entry(path, number, "pion", shifted, attributes, stream=stream, extents=extents)
 
 
-def _norms(path: Path) -> NDArray:
-    """Return the sum of |psi|^2 of each time slice over the spatial volume, shape [time]."""
+def _norms(path: Path) -> tuple[NDArray, Extents]:
+    """Return the sum of |psi|^2 of each time slice over the spatial volume, shape [time], and the lattice."""
     size = path.stat().st_size
     with open(path, "rb") as raw:
         start = raw.read(_START.size)
@@ -87,4 +89,5 @@ def _norms(path: Path) -> NDArray:
             slices[t] = values @ values
     if not abs(slices.sum() - norm) <= _ROUNDING * norm:
         raise MeasurementFileError(path, "square of the norm", expected=norm, found=float(slices.sum()))
-    return slices / int(np.prod(space))
+    x, y, z = space
+    return slices / (x * y * z), (x, y, z, time)

@@ -20,6 +20,7 @@ import numpy as np
 from ..records.errors import MeasurementFileError
 from ..records.foreign_options import ForeignOptions
 from .foreign_entries import Entry
+from .packed_files import unpacked
 from .sources import from_the_source
 
 _KEYS = ("configuration", "time", "stream", "source")
@@ -65,7 +66,7 @@ def read_table(path: Path, options: ForeignOptions, stream: str) -> Iterator[Ent
 def _lines(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the names of the columns, and the words of each line with its number."""
     try:
-        text = path.read_text()
+        text = unpacked(path).decode("utf-8-sig")  # spreadsheets put a mark before the first word
     except UnicodeDecodeError:
         raise MeasurementFileError(path, "file", expected="text", found="bytes that are none") from None
     columns: list[str] = []

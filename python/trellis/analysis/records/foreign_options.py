@@ -39,7 +39,8 @@ class ForeignOptions(BaseModel):
         "between files.",
     )
     boundary_t: Literal["periodic", "antiperiodic", "dirichlet"] = Field(
-        default="antiperiodic", description="The boundary condition of the quarks in time."
+        default="antiperiodic",
+        description="The boundary condition of the quarks in time. Headers of chroma say it themselves.",
     )
     source_time: int = Field(
         default=0,
@@ -57,7 +58,10 @@ class ForeignOptions(BaseModel):
     )
     sfcf: SfcfOptions | None = Field(default=None, description="Names in files of sfcf.")
     spatial_extent: int | None = Field(
-        default=None, ge=1, description="The lattice's spatial extent, which openQCD's files do not have."
+        default=None,
+        ge=1,
+        description="The lattice's spatial extent, where files do not say it. openqcd needs it, others "
+        "place momenta in pictures by it.",
     )
     time_margin: int = Field(
         default=0,
