@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "trellis/base/exact_sum.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/kernels/gauge/fat_links.hpp"
 #include "trellis/kernels/gauge/u3_projection.hpp"
@@ -162,6 +163,7 @@ class FatDirection {
 GaugeField fat_links(const GaugeField& U, const FatCoefficients& coefficients) {
   GaugeField out = empty_like(U);
   for (int mu = 0; mu < Nd; ++mu) {
+    stop_together(U.lattice().communicator());  // a direction takes as long as many hops
     FatDirection direction(U, coefficients, mu);
     direction.build();
     direction.add_fat(out);

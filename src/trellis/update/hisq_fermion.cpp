@@ -26,6 +26,7 @@ const GaugeField& HisqSmearing::at(const GaugeField& U) {
   const GaugeField& thin = SmearedLinks::at(U);
   if (version() == before && hisq_) return thin;
   const PartTimer timer(costs()[Part::smearing]);
+  hisq_.reset();  // an interruption leaves none, so that older ones are not taken for these
   hisq_ = std::make_unique<HisqLinks>(thin);
   std::erase_if(links_, [&](const auto& entry) {
     return entry.second->choice().backend != thin.backend() ||
