@@ -84,8 +84,8 @@ __attribute__((noinline)) void staples(Matrix<T, N>* out, const Matrix<T, N>* li
 
 template void staples<Pack<double, 4>, 2>(Matrix<Pack<double, 4>, 2>*, const Matrix<Pack<double, 4>, 2>*,
                                           const int*, int);
-template void staples<Pack<float, 8>, 3>(Matrix<Pack<float, 8>, 3>*, const Matrix<Pack<float, 8>, 3>*, const int*,
-                                         int);
+template void staples<Pack<float, 8>, 3>(Matrix<Pack<float, 8>, 3>*, const Matrix<Pack<float, 8>, 3>*,
+                                         const int*, int);
 
 std::map<std::string, std::vector<double>> columns(const std::string& text) {
   std::map<std::string, std::vector<double>> result;

@@ -497,6 +497,20 @@ def test_the_yardstick_is_work_of_the_compiler() -> None:
         compile_times.yardstick_seconds("false")
 
 
+def test_more_layouts_have_more_time() -> None:
+    assert compile_times.limit_seconds(compile_times.read_log(NINJA_LOG)) == compile_times.LIMIT_SECONDS
+    wide = (
+        "0\t1\t5\tsrc/CMakeFiles/trellis_kernels.dir/__/kernels/trellis/kernels/x.float.16.cpu.cpp.o\tdddd\n"
+    )
+    steps = compile_times.read_log(NINJA_LOG + wide)
+    assert compile_times.limit_seconds(steps) == compile_times.LIMIT_SECONDS_AVX512
+    for_tests = wide.replace("trellis_kernels.dir", "trellis_kernels_for_tests.dir")
+    assert (
+        compile_times.limit_seconds(compile_times.read_log(NINJA_LOG + for_tests))
+        == compile_times.LIMIT_SECONDS
+    )
+
+
 def test_a_slow_core_has_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".ninja_log").write_text(NINJA_LOG)  # it took 30 s
     monkeypatch.setattr(sys, "argv", ["compile_time_report", str(tmp_path), "--limit", "15"])

@@ -54,9 +54,9 @@ void launch_tried(const SiteRange& range, const Traffic& traffic, LaunchTrials& 
   trials.launch(traffic.whole, range.size(), [&](int way) { launch(Ahead(way)); });
 }
 
-/// This brings nearer what a block needs, by a bring(block, lines) that calls lines(data, bytes) for all of it
-/// and outlives this. It is compiled once for each kind of them, and not in each walk of each kernel, where
-/// it made a third of the code; a call costs little beside what it brings.
+/// This brings nearer what a block needs, by a bring(block, lines) that calls lines(data, bytes) for all of
+/// it and outlives this. It is compiled once for each kind of them, and not in each walk of each kernel,
+/// where it made a third of the code; a call costs little beside what it brings.
 class Bring {
  public:
   template <class F>
