@@ -164,10 +164,9 @@ def main() -> int:
     seconds = yardstick_seconds(arguments.compiler)
     limit_here = limit_there * seconds / YARDSTICK_SECONDS
     print(
-        f"a core compiles the yardstick in {seconds:.2f} s, {YARDSTICK_SECONDS:.2f} s where the limit holds: ",
-        end="",
+        f"a core compiles the yardstick in {seconds:.2f} s, in {YARDSTICK_SECONDS:.2f} s where the limit "
+        f"holds; {limit_there:.0f} s there are {limit_here:.0f} s here"
     )
-    print(f"{limit_there:.0f} s there are {limit_here:.0f} s here")
     times = arguments.build / "build_seconds.txt"
     cpu = library_cpu(times.read_text()) if times.exists() else None
     return report(steps, cpu, limit_here)
