@@ -13,8 +13,7 @@
 # together, as <folder>/together.double.cuda.cu. These are not: they take long, or nvcc unrolls their loops otherwise
 # beside other kernels.
 set(trellis_launches_alone coarse_box coarse_hop coarse_lanes coarse_transfer fifth_dimension forward_leg
-    hop_then_fifth many_fields restrict site_halo staggered_hop staggered_hop_fused wilson_hop wilson_hop_compressed
-    wilson_hop_fused)
+    hop_then_fifth many_fields restrict site_halo staggered_hop wilson_hop wilson_hop_compressed)
 
 # trellis_kernel_sources(<list variable> <backends> <file>...): appends what is to be compiled of these files
 # for the backends.
