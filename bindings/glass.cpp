@@ -47,7 +47,7 @@ void write(const SpinGlass& glass, hdf5::Group& group, int slot) {
   write_site_field_hdf5(group, name_of_slot(slot), glass.lattice(), numbers.data(), spin_dims, bits);
 }
 
-void read(SpinGlass& glass, const hdf5::Group& group, int slot) {
+void read_glass(SpinGlass& glass, const hdf5::Group& group, int slot) {
   std::vector<std::complex<double>> numbers(2 * size_t(glass.lattice().geometry().local_volume()));
   read_site_field_hdf5(group, name_of_slot(slot), glass.lattice(), numbers.data(), spin_dims);
   std::vector<double> spins;
@@ -127,7 +127,7 @@ void bind_glass(nb::module_& m) {
           },
           "slot"_a)
       .def("write_hdf5", &write, "group"_a, "slot"_a, release_gil())
-      .def("read_hdf5", &read, "group"_a, "slot"_a, release_gil())
+      .def("read_hdf5", &read_glass, "group"_a, "slot"_a, release_gil())
       .def("over_relax", &SpinGlass::over_relax, "sweeps"_a, "sweeps_per_pass"_a = 0, release_gil())
       .def("heat_bath", &SpinGlass::heat_bath, "betas"_a, "seed"_a, "stream"_a, "number"_a, release_gil())
       .def("sums", &sums, "kind"_a, "pairs"_a)

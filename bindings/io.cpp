@@ -32,8 +32,8 @@ nb::list to_list(const std::vector<T>& reports) {
   return list;
 }
 
-nb::tuple read(const std::string& path, const Coord& grid, const std::optional<Coord>& lattice,
-               bool report_only) {
+nb::tuple links_and_report(const std::string& path, const Coord& grid, const std::optional<Coord>& lattice,
+                           bool report_only) {
   FileReport report;
   auto U = [&] {
     const nb::gil_scoped_release release;
@@ -61,7 +61,7 @@ void bind_io(nb::module_& m) {
         return probe_gauge_file(path, {lattice, false});
       },
       "path"_a, "lattice"_a, release_gil());
-  m.def("read_gauge_field", read, "path"_a, "grid"_a, "lattice"_a, "report_only"_a);
+  m.def("read_gauge_field", links_and_report, "path"_a, "grid"_a, "lattice"_a, "report_only"_a);
   m.def(
       "write_gauge_field",
       [](const std::string& path, const GaugeField& U, const std::string& format, int precision_bits,

@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "bindings.hpp"
+#include "tables.hpp"
 #include "trellis/io/hdf5.hpp"
 #include "trellis/io/lime.hpp"
 #include "trellis/io/site_field_file.hpp"
@@ -22,8 +22,8 @@ namespace trellis::bindings {
 namespace {
 const std::initializer_list<size_t> propagator_inner{4, 4, 3, 3};
 
-Propagator solve(const WilsonOperator& M, const SolverSpec& solver, const Source& source,
-                 const Propagator* guess) {
+Propagator solved_propagator(const WilsonOperator& M, const SolverSpec& solver, const Source& source,
+                             const Propagator* guess) {
   return solve_propagator(M.matrix(), solver, source, guess);
 }
 
@@ -151,10 +151,6 @@ Source noise(const std::shared_ptr<Lattice>& lattice, const std::string& kind, u
                       backend_by_name(device));
 }
 
-Array<std::complex<double>> to_numpy(const CorrelatorTable& table) {
-  return to_array(table.values, {size_t(table.rows), size_t(table.momenta), size_t(table.times)});
-}
-
 /// Returns [pair][momentum][time].
 Array<std::complex<double>> mesons(const Propagator& quark, const Propagator& antiquark,
                                    const std::vector<std::pair<std::string, std::string>>& names,
@@ -266,8 +262,8 @@ void bind_propagator(nb::module_& m) {
       .def_prop_ro("description", &Propagator::description)
       .def_prop_ro("report", &Propagator::report)
       .def_prop_ro("bytes", &Propagator::bytes);
-  m.def("solve_propagator", solve, "operator"_a, "solver"_a, "source"_a, "guess"_a.none() = nb::none(),
-        release_gil());
+  m.def("solve_propagator", solved_propagator, "operator"_a, "solver"_a, "source"_a,
+        "guess"_a.none() = nb::none(), release_gil());
   nb::class_<WilsonTraces>(m, "WilsonTraces")
       .def_ro("inverse", &WilsonTraces::inverse)
       .def_ro("gamma5", &WilsonTraces::gamma5)

@@ -75,11 +75,9 @@ std::vector<std::map<std::string, std::array<double, 3>>> parts_of_solves(const 
 }
 
 /// Returns the multigrid and warnings.
-std::pair<std::shared_ptr<Multigrid>, std::vector<std::string>> read(const hdf5::Group& group,
-                                                                     const WilsonOperator& M,
-                                                                     const MultigridParams& params,
-                                                                     const std::array<double, 2>& built_at,
-                                                                     const MultigridSetupReport& report) {
+std::pair<std::shared_ptr<Multigrid>, std::vector<std::string>> multigrid_and_warnings(
+    const hdf5::Group& group, const WilsonOperator& M, const MultigridParams& params,
+    const std::array<double, 2>& built_at, const MultigridSetupReport& report) {
   std::vector<std::string> warnings;
   auto multigrid = shared(read_multigrid(group, M, {params, built_at[0], built_at[1], report}, warnings));
   return {std::move(multigrid), std::move(warnings)};
@@ -246,7 +244,8 @@ void bind_multigrid(nb::module_& m) {
       "operator"_a, "params"_a, "sweeps"_a, release_gil());
   m.def("price_of", &price_of, "cost"_a);
   m.def("try_solver", &try_solver, "solver"_a, "operator"_a, "iterations"_a, "seed"_a, release_gil());
-  m.def("read_multigrid", read, "group"_a, "operator"_a, "params"_a, "built_at"_a, "report"_a, release_gil());
+  m.def("read_multigrid", multigrid_and_warnings, "group"_a, "operator"_a, "params"_a, "built_at"_a,
+        "report"_a, release_gil());
   m.def(
       "multigrid_block",
       [](const Lattice& lattice, const Coord& wanted) { return legal_block(lattice.geometry(), wanted); },

@@ -12,7 +12,7 @@ namespace trellis::bindings {
 namespace {
 constexpr int64_t vector_reals = 6;
 
-Array<std::complex<double>> to_numpy(const StaggeredPropagator& S) {
+Array<std::complex<double>> staggered_to_numpy(const StaggeredPropagator& S) {
   auto array = make_array<std::complex<double>>(site_shape(S.geometry(), {3, 3}));
   const nb::gil_scoped_release release;
   S.to_canonical(array.data());
@@ -105,7 +105,7 @@ auto read_vectors(const std::string& path, const std::shared_ptr<Lattice>& latti
 Array<std::complex<double>> source_to_numpy(const Source& source) {
   TRELLIS_REQUIRE(kind_of(source) == SourceKind::colour_vector, "the source has no colour vectors");
   const StaggeredPropagator columns(source.columns, source.at, {});
-  return to_numpy(columns);
+  return staggered_to_numpy(columns);
 }
 
 MultiShiftSpec multi_shift_spec(double tolerance, int max_iterations, const std::string& precision) {
@@ -172,7 +172,7 @@ void bind_staggered_propagator(nb::module_& m) {
       .def("write_hdf5", write_hdf5, "group"_a, "name"_a, "precision_bits"_a, release_gil())
       .def("write_scidac", write_scidac, "source"_a.none(), "path"_a, "precision_bits"_a, "texts"_a,
            "file_text"_a, "note_type"_a, "note"_a, release_gil())
-      .def("to_numpy", to_numpy)
+      .def("to_numpy", staggered_to_numpy)
       .def(
           "on",
           [](const StaggeredPropagator& S, const std::string& device) {

@@ -1,6 +1,6 @@
 /// Python gets nucleon three-point functions with a fixed sink here.
 #include "trellis/measure/three_point.hpp"
-#include "bindings.hpp"
+#include "tables.hpp"
 #include "trellis/measure/conserved_three_point.hpp"
 
 namespace trellis::bindings {
@@ -15,13 +15,10 @@ Source sequential_source(const Propagator& up, const Propagator& down, int separ
                                    links ? &smearing : nullptr);
 }
 
-Array<std::complex<double>> to_numpy(const CorrelatorTable& table) {
-  return to_array(table.values, {size_t(table.rows), size_t(table.momenta), size_t(table.times)});
-}
-
 /// Returns [current][momentum transfer][tau].
-Array<std::complex<double>> three_point(const Propagator& sequential, const Propagator& S,
-                                        const std::vector<std::string>& names, const Momenta& transfers) {
+Array<std::complex<double>> nucleon_three_point_array(const Propagator& sequential, const Propagator& S,
+                                                      const std::vector<std::string>& names,
+                                                      const Momenta& transfers) {
   std::vector<GammaMatrix> currents;
   for (const std::string& name : names) currents.push_back(gamma_by_name(name));
   const CorrelatorTable table = [&] {
@@ -47,7 +44,8 @@ void bind_three_point(nb::module_& m) {
   m.def("nucleon_sequential_source", sequential_source, "up"_a, "down"_a, "separation"_a, "up_and_down"_a,
         "polarised"_a, "parity"_a, "momentum"_a, "links"_a.none() = nb::none(), "width"_a = 0.0,
         "steps"_a = 1, release_gil());
-  m.def("nucleon_three_point", three_point, "sequential"_a, "S"_a, "currents"_a, "momentum_transfers"_a);
+  m.def("nucleon_three_point", nucleon_three_point_array, "sequential"_a, "S"_a, "currents"_a,
+        "momentum_transfers"_a);
   m.def("conserved_three_point", conserved, "links"_a, "hops"_a, "sequential"_a, "S"_a, "directions"_a,
         "momentum_transfers"_a);
 }

@@ -59,6 +59,12 @@ if(TRELLIS_HAS_SMALL_LOOPS_OPTION)
   set(trellis_slow_options "$<$<CONFIG:Release>:-O1;-munroll-only-small-loops;-mvzeroupper>")
 endif()
 
+# trellis_compile_together(<target>): headers take most of the time of a short file, so that files of a folder are
+# compiled together (option TRELLIS_UNITY). Names of unnamed namespaces are therefore unique in a folder.
+function(trellis_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TRELLIS_UNITY} UNITY_BUILD_BATCH_SIZE 24)
+endfunction()
+
 # trellis_launch_pattern(<variable> LESS|GREATER): a pattern for CPU launches of fewer or more lanes than native_lanes().
 function(trellis_launch_pattern output comparison)
   set(choices "")
@@ -189,6 +195,9 @@ function(trellis_add_folder name)
         "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2;-fno-tree-slp-vectorize>")
     endif()
     trellis_precompile_folder(${name})
+    if(NOT name STREQUAL "kernels")
+      trellis_compile_together(${target})
+    endif()
   endif()
   if(cuda_files)
     # An object library, so that CI can compile the CUDA part alone: target trellis_cuda.

@@ -9,9 +9,10 @@
 # that defines TRELLIS_INSTANTIATE_BACKEND_cpu (or _emulated, _cuda), TRELLIS_INSTANTIATE_STORAGE,
 # TRELLIS_INSTANTIATE_LANES, ... and includes the launch file.
 #
-# For cuda, where headers take most of the time of a short file, those of a folder with the same values are compiled
-# together, as <folder>/together.double.cuda.cu. These are not: they take long, or nvcc unrolls their loops otherwise
-# beside other kernels.
+# Headers take most of the time of a short file, so that those of a folder with the same values are compiled together,
+# as <folder>/together.double.cuda.cu or together.double.4.cpu.cpp. These are not: they take long, or nvcc unrolls
+# their loops otherwise beside other kernels, or, on CPUs, they are optimised otherwise (TrellisFolders.cmake).
+set(trellis_launches_alone_on_cpus block_solve linear_algebra spin_sums)
 set(trellis_launches_alone coarse_box coarse_hop coarse_lanes coarse_transfer fifth_dimension forward_leg
     hop_then_fifth many_fields restrict site_halo staggered_hop wilson_hop wilson_hop_compressed)
 
@@ -39,7 +40,8 @@ function(trellis_kernel_sources output backends)
           continue()
         endif()
         trellis_generate_instantiation(source ${file} "${combination}")
-        if(backend STREQUAL "cuda" AND NOT launch IN_LIST trellis_launches_alone)
+        if(NOT launch IN_LIST trellis_launches_alone AND
+           (backend STREQUAL "cuda" OR NOT launch IN_LIST trellis_launches_alone_on_cpus))
           string(REGEX REPLACE "/[^/.]+(\\.[^/]*)$" "/together\\1" bundle ${source})
           list(APPEND bundles ${bundle})
           list(APPEND parts_of_${bundle} ${source})

@@ -9,6 +9,7 @@ option(TRELLIS_BENCH "Compile the benchmarks" ON)
 option(TRELLIS_SANITIZE "Compile with the address and undefined-behaviour sanitizers" OFF)
 option(TRELLIS_FUZZ "Compile the libFuzzer programs of tests/fuzz (needs clang++)" OFF)
 option(TRELLIS_PRECOMPILE "Precompile standard headers (a third of the time of a build)" ON)
+option(TRELLIS_UNITY "Compile many files of a folder at once (a third of their time); off, each file alone" ON)
 set(TRELLIS_KERNELS_FROM "$ENV{TRELLIS_KERNELS_FROM}" CACHE PATH
     "A build folder of these sources, for the same processor, whose CPU kernels are linked instead of compiled again")
 option(TRELLIS_STABLE_ABI "Compile the Python module for all Pythons from 3.12 on (abi3); untried" OFF)
@@ -94,7 +95,13 @@ if(TRELLIS_HAS_AVX512)
   list(APPEND trellis_cxx_flags -mprefer-vector-width=512)
 endif()
 
+# Each program links everything, and GNU's other linker takes half of the time.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=gold TRELLIS_HAS_GOLD)
 set(trellis_link_flags "")
+if(TRELLIS_HAS_GOLD)
+  list(APPEND trellis_link_flags $<BUILD_INTERFACE:-fuse-ld=gold>)
+endif()
 if(TRELLIS_SANITIZE)
   list(APPEND trellis_cxx_flags -fsanitize=address,undefined -fno-sanitize-recover=undefined
        -fno-omit-frame-pointer -g1)  # line numbers are what the sanitizers print; more costs minutes

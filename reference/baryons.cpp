@@ -7,8 +7,6 @@
 namespace trellis::reference {
 
 namespace {
-constexpr std::complex<double> i1{0.0, 1.0};
-
 /// These are the six permutations of three, with their signs; epsilon has the same non-zero entries.
 struct Permutation {
   std::array<int, 3> of;

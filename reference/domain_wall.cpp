@@ -95,8 +95,8 @@ FiveVector DomainWallOperator::apply_dagger(const FiveVector& psi) const {
 }
 
 namespace {
-void add_scaled(FiveVector& y, double a, const FiveVector& x) {
-  for (size_t s = 0; s < y.size(); ++s) reference::add_scaled(y[s], a, x[s]);
+void add_scaled_slices(FiveVector& y, double a, const FiveVector& x) {
+  for (size_t s = 0; s < y.size(); ++s) add_scaled(y[s], a, x[s]);
 }
 }  // namespace
 
@@ -108,14 +108,14 @@ FiveVector solve(const DomainWallOperator& D, const FiveVector& b, double tolera
   for (int n = 0; n < max_iterations; ++n) {
     const FiveVector q = D.apply(p);
     const double alpha = g2 / norm2(q);
-    add_scaled(x, alpha, p);
-    add_scaled(r, -alpha, q);
+    add_scaled_slices(x, alpha, p);
+    add_scaled_slices(r, -alpha, q);
     if (norm2(r) <= tolerance * tolerance * b2) return x;
     g = D.apply_dagger(r);
     const double old = g2;
     g2 = norm2(g);
     FiveVector next = g;
-    add_scaled(next, g2 / old, p);
+    add_scaled_slices(next, g2 / old, p);
     p = std::move(next);
   }
   throw NumericError("reference domain-wall CG: too many iterations");
@@ -124,19 +124,19 @@ FiveVector solve(const DomainWallOperator& D, const FiveVector& b, double tolera
 FiveVector domain_wall_source(const DomainWallOperator& D, const SpinorVector& b) {
   FiveVector eta = D.zero();
   eta.front() = chiral_part(b, 1);
-  reference::add_scaled(eta.back(), 1.0, chiral_part(b, -1));
+  add_scaled(eta.back(), 1.0, chiral_part(b, -1));
   return D.apply_D_minus(eta);
 }
 
 SpinorVector wall_quark(const FiveVector& psi) {
   SpinorVector q = chiral_part(psi.front(), -1);
-  reference::add_scaled(q, 1.0, chiral_part(psi.back(), 1));
+  add_scaled(q, 1.0, chiral_part(psi.back(), 1));
   return q;
 }
 
 SpinorVector midpoint_quark(const FiveVector& psi) {
   SpinorVector q = chiral_part(psi[psi.size() / 2], -1);
-  reference::add_scaled(q, 1.0, chiral_part(psi[psi.size() / 2 - 1], 1));
+  add_scaled(q, 1.0, chiral_part(psi[psi.size() / 2 - 1], 1));
   return q;
 }
 

@@ -9,8 +9,6 @@
 namespace trellis::reference {
 
 namespace {
-constexpr std::complex<double> i1{0.0, 1.0};
-
 double hop_coefficient(const WilsonParameters& p, int mu) { return mu < 3 ? p.nu / p.xi0 : 1.0; }
 double plane_coefficient(const WilsonParameters& p, int nu) { return nu < 3 ? p.c_r / p.xi0 : p.c_t; }
 }  // namespace

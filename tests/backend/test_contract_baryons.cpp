@@ -9,7 +9,7 @@
 #include "trellis/measure/baryons.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_contract_baryons {
 
 const Momenta some_momenta{{0, 0, 0}, {1, 0, -1}};
 
@@ -268,5 +268,5 @@ TEST(ContractBaryons, sign_is_removed_from_wrapped_times_only_where_there_is_one
     EXPECT_EQ(antiperiodic.at(0, 0, t), t < 2 ? periodic.at(0, 0, t) : -periodic.at(0, 0, t));
 }
 
-}  // namespace
+}  // namespace in_test_contract_baryons
 }  // namespace trellis

@@ -9,7 +9,7 @@
 #include "trellis/measure/mesons.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_contract_mesons {
 
 const Momenta some_momenta{{0, 0, 0}, {1, 0, 0}, {-1, 2, 1}};
 
@@ -151,5 +151,5 @@ TEST(Momenta, list_up_to_a_square) {
   EXPECT_EQ(momenta_up_to(4).size(), 33u);
 }
 
-}  // namespace
+}  // namespace in_test_contract_mesons
 }  // namespace trellis

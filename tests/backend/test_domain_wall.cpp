@@ -11,7 +11,7 @@
 #include "trellis/field/linear_algebra.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_domain_wall {
 
 using reference::FiveVector;
 
@@ -307,5 +307,5 @@ TEST(DomainWall, counts_ten_to_twelve_thousand_flop_as_papers_do) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_domain_wall
 }  // namespace trellis

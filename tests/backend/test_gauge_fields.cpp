@@ -10,7 +10,7 @@
 #include "trellis/gauge/smearing.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_fields {
 
 void append(std::vector<double>& numbers, const GaugeField& U) {
   const size_t at = numbers.size();
@@ -76,5 +76,5 @@ TEST(GaugeFields, algebra_fields_round_trip) {
   EXPECT_EQ(dot(p, p), 0.0);
 }
 
-}  // namespace
+}  // namespace in_test_gauge_fields
 }  // namespace trellis

@@ -8,7 +8,7 @@
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_heatbath {
 
 std::vector<double> links(const GaugeField& U) {
   std::vector<double> x(U.canonical_size());
@@ -59,5 +59,5 @@ TEST(GaugeHeatbath, weak_start_does_not_depend_on_lanes) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_gauge_heatbath
 }  // namespace trellis

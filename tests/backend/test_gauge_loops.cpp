@@ -13,7 +13,7 @@
 #include "trellis/gauge/loops.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_loops {
 
 const Coord lattices[] = {{4, 4, 4, 8}, {6, 4, 2, 8}, {2, 2, 2, 2}, {2, 8, 2, 4}, {12, 2, 4, 6}};
 
@@ -88,5 +88,5 @@ TEST(GaugeLoops, see_one_bad_link) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_gauge_loops
 }  // namespace trellis

@@ -16,7 +16,7 @@
 #include "trellis/gauge/force.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_not_finite {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -128,5 +128,5 @@ TEST(NotFinite, shows_in_the_largest_force_and_flow_step) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_not_finite
 }  // namespace trellis

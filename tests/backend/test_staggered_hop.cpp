@@ -8,7 +8,7 @@
 #include "trellis/base/error.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_staggered_hop {
 
 struct Physics {
   const char* name;
@@ -252,5 +252,5 @@ TEST(StaggeredHop, refuses_what_is_not_legal) {
   EXPECT_THROW(StaggeredLinks(U, compressed), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_staggered_hop
 }  // namespace trellis

@@ -11,7 +11,7 @@
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_wilson_hop {
 
 struct Physics {
   const char* name;
@@ -262,5 +262,5 @@ INSTANTIATE_TEST_SUITE_P(Lattices, WilsonHopTest,
                                            Coord{16, 16, 16, 2}),  // this one is visited in columns
                          [](const auto& info) { return to_string(info.param); });
 
-}  // namespace
+}  // namespace in_test_wilson_hop
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/gauge/wilson_loops.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_wilson_loops {
 
 using Loops = std::vector<std::vector<double>>;
 
@@ -99,5 +99,5 @@ TEST(WilsonLoops, refuse_what_is_no_loop) {
     for (const double w : row) EXPECT_EQ(w, 1.0);  // the links are unit links
 }
 
-}  // namespace
+}  // namespace in_test_wilson_loops
 }  // namespace trellis

@@ -18,7 +18,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_costs {
 
 using test::check_operator, test::check_solve, test::count, test::Counted, test::expect_cost;
 
@@ -172,5 +172,5 @@ TEST(Costs, of_corrections) {
   check_solve(*M, b, EvenOddSpec{CgSpec{1e-11, 5000, false, false}});
 }
 
-}  // namespace
+}  // namespace in_test_costs
 }  // namespace trellis

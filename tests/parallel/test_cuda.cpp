@@ -43,7 +43,7 @@
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_cuda {
 
 using test::expect_alike;
 using test::is_gpu_simulated;
@@ -629,5 +629,5 @@ TEST_F(Cuda, exchanges_after_one_that_nobody_waits_for) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_cuda
 }  // namespace trellis

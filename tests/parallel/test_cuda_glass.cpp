@@ -5,7 +5,7 @@
 #include "trellis/glass/tempering.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_cuda_glass {
 
 using test::append;
 using test::expect_alike;
@@ -81,5 +81,5 @@ TEST_F(CudaGlass, energies_and_other_sums) {
   });
 }
 
-}  // namespace
+}  // namespace in_test_cuda_glass
 }  // namespace trellis

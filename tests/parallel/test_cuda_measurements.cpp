@@ -15,7 +15,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis::test {
-namespace {
+namespace in_test_cuda_measurements {
 
 const Momenta seven = momenta_up_to(1);
 
@@ -228,5 +228,5 @@ TEST_F(CudaMeasurements, a_pion_and_a_nucleon_copy_less_than_one_megabyte) {
   EXPECT_LT(copied, 1'000'000);
 }
 
-}  // namespace
+}  // namespace in_test_cuda_measurements
 }  // namespace trellis::test

@@ -10,7 +10,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_cuda_multigrid {
 
 using test::append;
 using test::expect_alike;
@@ -191,5 +191,5 @@ TEST_F(CudaMultigrid, schwarz_is_refused_with_what_takes_its_place) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_cuda_multigrid
 }  // namespace trellis

@@ -4,7 +4,7 @@
 #include "tests/support/self_halos.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_cuda_self_halos {
 
 class CudaSelfHalos : public test::OnGpu {};
 
@@ -19,5 +19,5 @@ TEST_F(CudaSelfHalos, hops_have_the_bits_of_those_that_nobody_cuts) {
   for (const ExchangePolicy policy : policies) test::expect_same_hops(policy, Backend::cuda);
 }
 
-}  // namespace
+}  // namespace in_test_cuda_self_halos
 }  // namespace trellis

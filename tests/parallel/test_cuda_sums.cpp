@@ -19,7 +19,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_cuda_sums {
 
 using test::append;
 using test::expect_alike;
@@ -362,5 +362,5 @@ TEST_F(CudaSums, memory_of_the_gpu_is_counted) {
   EXPECT_GT(norm2_each(x)[0], 0) << "the next launch is not blamed";
 }
 
-}  // namespace
+}  // namespace in_test_cuda_sums
 }  // namespace trellis

@@ -8,7 +8,7 @@
 #include "trellis/measure/domain_wall_propagator.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_domain_wall_grids {
 
 struct Result {
   std::vector<std::vector<double>> slices;
@@ -68,5 +68,5 @@ TEST(DomainWallGrids, every_grid_gives_the_bits_of_one_process) {
     }
 }
 
-}  // namespace
+}  // namespace in_test_domain_wall_grids
 }  // namespace trellis

@@ -17,7 +17,7 @@
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_exchange_policy {
 
 /// This class sets the policy and puts the old one back.
 class WithPolicy {
@@ -256,5 +256,5 @@ TEST(SharedExchange, gives_the_bits_of_persistent_requests) {
     }
 }
 
-}  // namespace
+}  // namespace in_test_exchange_policy
 }  // namespace trellis

@@ -22,7 +22,7 @@
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_exchanges_together {
 
 const bool pretends = setenv("TRELLIS_NODES", "2", 1) == 0;  // main() starts MPI later
 
@@ -287,5 +287,5 @@ TEST_F(HopsAcrossNodes, ImprovedStaggeredHasTheSameBits) {
   });
 }
 
-}  // namespace
+}  // namespace in_test_exchanges_together
 }  // namespace trellis

@@ -10,7 +10,7 @@
 #include "trellis/field/halo/field_redistribution.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_field_redistribution {
 
 /// Sets a function of each site's place in the whole lattice.
 void fill(SiteField& field, int turn) {
@@ -123,5 +123,5 @@ TEST(FieldRedistribution, what_does_not_fit_is_refused_on_all_ranks) {
   EXPECT_THROW(redistribution.to_few(few ? nullptr : &other, like), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_field_redistribution
 }  // namespace trellis

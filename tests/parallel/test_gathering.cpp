@@ -18,7 +18,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gathering {
 
 /// The second problem has local extents of 4 on 8 ranks: a rank has one or two aggregates of 4^4.
 struct Problem {
@@ -171,5 +171,5 @@ TEST(Gathering, the_rule_is_one_of_counts) {
   EXPECT_THROW(choose_coarse_ranks({4, 4, 4, 4}, any, 0, {3, 2, 2, 2}), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_gathering
 }  // namespace trellis

@@ -14,7 +14,7 @@
 #include "trellis/gauge/stout_chain.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_fields {
 
 struct Result {
   std::vector<double> smeared, flowed, force, pulled_back, sums;
@@ -86,5 +86,5 @@ TEST(GaugeFieldsGrids, every_grid_gives_the_bits_of_one_process) {
   check_lattice({8, 2, 4, 4});
 }
 
-}  // namespace
+}  // namespace in_test_gauge_fields
 }  // namespace trellis

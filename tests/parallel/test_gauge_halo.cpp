@@ -8,7 +8,7 @@
 #include "trellis/base/error.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_halo {
 
 /// Returns true for blocks within `layers` of the inner ones.
 bool is_within(const ExtendedLayout& layout, const Coord& x, int layers) {
@@ -85,5 +85,5 @@ TEST(GaugeHalo, too_short_grids_are_refused_with_the_legal_ones) {
     EXPECT_THROW(GaugeField(lattice, 1, 3), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_gauge_halo
 }  // namespace trellis

@@ -11,7 +11,7 @@
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_heatbath {
 
 std::vector<double> evolve(const LatticePtr& lattice, int lanes) {
   GaugeField U(lattice, lanes);
@@ -45,5 +45,5 @@ TEST(GaugeHeatbathGrids, every_grid_gives_the_bits_of_one_process) {
   check_lattice({4, 2, 8, 8});
 }
 
-}  // namespace
+}  // namespace in_test_gauge_heatbath
 }  // namespace trellis

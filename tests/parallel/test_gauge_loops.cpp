@@ -9,7 +9,7 @@
 #include "trellis/gauge/loops.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_loops {
 
 void check_lattice(const Coord& extents) {
   const auto U = test::random_gauge(extents, 41);
@@ -33,5 +33,5 @@ TEST(GaugeLoopsGrids, every_grid_gives_the_bits_of_one_process) {
   check_lattice({8, 2, 4, 16});
 }
 
-}  // namespace
+}  // namespace in_test_gauge_loops
 }  // namespace trellis

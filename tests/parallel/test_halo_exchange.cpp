@@ -11,7 +11,7 @@
 #include "trellis/field/halo/halo_exchange.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_halo_exchange {
 
 /// Returns what the site at global coordinates holds: numbers of different sizes, so that scales of sites
 /// differ.
@@ -283,5 +283,5 @@ TEST(HaloExchange, what_it_cannot_do_is_refused) {
   EXPECT_TRUE(halo.get_site(field, {-3, 9, 0, 0}, 0, reals)) << "directions that are not split lead around";
 }
 
-}  // namespace
+}  // namespace in_test_halo_exchange
 }  // namespace trellis

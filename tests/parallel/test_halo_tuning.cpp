@@ -16,7 +16,7 @@
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_halo_tuning {
 
 /// Every rank sends a message to the next one. Each test has halos of its own: the tuner forgets nothing.
 class TunedHalos : public ::testing::Test {
@@ -205,5 +205,5 @@ TEST_F(TunedHalos, BitsAreEqualTunedUntunedAndWithAForeignCache) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_halo_tuning
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/io/reals.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_io_parallel_files {
 
 using namespace testing_io;
 
@@ -193,5 +193,5 @@ TEST(ParallelFiles, KeepTheOldFileWhenTheDiskIsFull) {
   if (world()->rank() == 0) std::remove(path.c_str());
 }
 
-}  // namespace
+}  // namespace in_test_io_parallel_files
 }  // namespace trellis

@@ -10,7 +10,7 @@
 #include "trellis/io/site_field_file.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_io_parallel_hdf5 {
 
 using namespace testing_io;
 using Complex = std::complex<double>;
@@ -112,5 +112,5 @@ TEST(ParallelHdf5, AFullDiskThrowsOnAllRanks) {
   remove_together(path);
 }
 
-}  // namespace
+}  // namespace in_test_io_parallel_hdf5
 }  // namespace trellis

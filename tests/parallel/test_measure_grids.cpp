@@ -16,7 +16,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_measure_grids {
 
 const Momenta momenta{{0, 0, 0}, {1, 0, 0}, {0, -1, 1}};
 
@@ -110,5 +110,5 @@ TEST(MeasureGrids, noise_is_the_same_on_every_grid) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_measure_grids
 }  // namespace trellis

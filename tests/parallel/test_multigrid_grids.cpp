@@ -13,7 +13,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_multigrid_grids {
 
 struct Problem {
   Coord extents, block;
@@ -147,5 +147,5 @@ TEST(MultigridGrids, what_is_sent_summed_and_launched_is_what_costs_say) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_multigrid_grids
 }  // namespace trellis

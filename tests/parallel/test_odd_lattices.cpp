@@ -20,7 +20,7 @@
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_odd_lattices {
 
 constexpr Coord lattices[] = {{6, 6, 2, 4}, {6, 6, 2, 1}, {1, 8, 1, 4}, {8, 1, 1, 2}};
 
@@ -232,5 +232,5 @@ TEST(OddLattices, gauge_fields_refuse_odd_cuts_and_edges) {
   EXPECT_NE(refusal([&] { GaugeField U(open); }).find("direction t"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace in_test_odd_lattices
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/comm/transport/choice.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_redistribution {
 
 std::byte value(int64_t site, size_t byte, int turn) {
   uint64_t h = uint64_t(site) * 0x9e3779b97f4a7c15u + byte * 0xff51afd7ed558ccdu + uint64_t(turn) * 40503;
@@ -167,5 +167,5 @@ TEST(Redistribution, refuses_on_all_ranks_what_does_not_fit) {
   says(refusal({lattice, all, {0}, one}, rank == 0 ? 8 : 0), "(seen on rank 1)");
 }
 
-}  // namespace
+}  // namespace in_test_redistribution
 }  // namespace trellis

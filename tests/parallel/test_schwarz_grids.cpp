@@ -13,7 +13,7 @@
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_schwarz_grids {
 
 struct Problem {
   Coord extents, block;
@@ -78,5 +78,5 @@ TEST(SchwarzGrids, every_grid_gives_the_bits_of_one_process) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_schwarz_grids
 }  // namespace trellis

@@ -5,7 +5,7 @@
 #include "trellis/base/error.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_self_halos {
 
 TEST(SelfHalos, hops_have_the_bits_of_those_that_nobody_cuts) {
   std::vector<ExchangePolicy> policies{ExchangePolicy::persistent};
@@ -32,5 +32,5 @@ TEST(SelfHalos, all_ranks_send_what_this_one_sends) {
   EXPECT_THROW(played.alltoallv(nullptr, {1}), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_self_halos
 }  // namespace trellis

@@ -22,7 +22,7 @@
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_simulated_gpu {
 
 using cuda::PeerWait;
 using cuda::simulated::StreamWait;
@@ -336,5 +336,5 @@ TEST(SimulatedGpu, ways_cuts_columns_and_storages) {
       }
 }
 
-}  // namespace
+}  // namespace in_test_simulated_gpu
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/gauge/stout_chain.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_single_precision_grids {
 
 struct Results {
   double smeared, chain, force;
@@ -76,5 +76,5 @@ TEST(SinglePrecisionGrids, every_grid_gives_the_bits_of_one_process) {
     }
 }
 
-}  // namespace
+}  // namespace in_test_single_precision_grids
 }  // namespace trellis

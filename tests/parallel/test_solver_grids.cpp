@@ -21,7 +21,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_solver_grids {
 
 const Coord extents{4, 6, 4, 8};
 constexpr int rhs = 2;
@@ -118,5 +118,5 @@ TEST(SolverGrids, a_nan_on_one_rank_is_thrown_on_all) {
     EXPECT_THROW(solve(spec, *problem.schur, x, *problem.b), NumericError) << name;
 }
 
-}  // namespace
+}  // namespace in_test_solver_grids
 }  // namespace trellis

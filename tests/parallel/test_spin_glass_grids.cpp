@@ -10,7 +10,7 @@
 #include "trellis/glass/tempering.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_spin_glass_grids {
 
 constexpr uint64_t seed = 12, stream = 3;
 const std::vector<double> betas{0.4, 0.5};
@@ -78,5 +78,5 @@ TEST(SpinGlassGrids, samples_are_cut_first) {
   EXPECT_THROW(choose_spin_grid({4, 4, 4, 1}, 7), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_spin_glass_grids
 }  // namespace trellis

@@ -11,7 +11,7 @@
 #include "trellis/operator/staggered_derivative.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_staggered_grids {
 
 StaggeredPhases some_phases() {
   StaggeredPhases phases;
@@ -126,5 +126,5 @@ TEST(StaggeredGrids, long_links_refuse_thin_slices) {
   EXPECT_THROW(StaggeredMatrix(links, {}, 0.1), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_staggered_grids
 }  // namespace trellis

@@ -10,7 +10,7 @@
 #include "trellis/measure/staggered_propagator.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_staggered_propagator_grids {
 
 constexpr Coord extents{4, 4, 2, 8};
 const Momenta momenta{{0, 0, 0}, {1, 0, 1}};
@@ -61,5 +61,5 @@ TEST(StaggeredPropagatorGrids, mesons_have_the_same_bits_everywhere) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_staggered_propagator_grids
 }  // namespace trellis

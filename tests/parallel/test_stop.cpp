@@ -32,7 +32,7 @@
 #include "trellis/update/wilson_fermion.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_stop {
 
 /// `chances` counts the global sums and checks of this rank: these are the places where a request can travel.
 int chances = 0, chance_of_request = 0;
@@ -274,5 +274,5 @@ TEST(Request, travels_beside_any_sum) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_stop
 }  // namespace trellis

@@ -10,7 +10,7 @@
 #include "trellis/comm/transport/choice.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_subsets {
 
 /// Calls f for every set of ranks but the empty one, in ascending or descending order.
 template <class F>
@@ -188,5 +188,5 @@ TEST(Alltoallv, refuses_another_number_of_parts_on_all_ranks) {
                     all.size() + 1, " of them on rank ", all.size() - 1));
 }
 
-}  // namespace
+}  // namespace in_test_subsets
 }  // namespace trellis

@@ -12,7 +12,7 @@
 #include "trellis/operator/staggered_hopping.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_two_hop_smearing {
 
 constexpr int columns = 3;
 
@@ -108,5 +108,5 @@ TEST(TwoHopSmearing, has_the_bits_of_full_hops) {
     for (const int time : {all_times, 0, 5}) expect_same_bits(lattice, lanes, time);
 }
 
-}  // namespace
+}  // namespace in_test_two_hop_smearing
 }  // namespace trellis

@@ -12,7 +12,7 @@
 #include "trellis/operator/staggered_hopping.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_two_hops {
 
 std::vector<char> bytes_of(const SpinorField& field) {
   const char* data = static_cast<const char*>(field.memory().data());
@@ -165,5 +165,5 @@ INSTANTIATE_TEST_SUITE_P(Storage, TwoHops,
                          ::testing::Values(Precision::double_precision, Precision::single_precision,
                                            Precision::half_precision, Precision::fp16_precision));
 
-}  // namespace
+}  // namespace in_test_two_hops
 }  // namespace trellis

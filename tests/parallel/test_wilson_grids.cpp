@@ -13,7 +13,7 @@
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_wilson_grids {
 
 WilsonParams clover_with_phases() {
   WilsonParams p;
@@ -113,5 +113,5 @@ TEST(WilsonGrids, a_nan_on_one_rank_is_seen_by_all) {
   EXPECT_TRUE(std::isnan(norm2(x)));
 }
 
-}  // namespace
+}  // namespace in_test_wilson_grids
 }  // namespace trellis

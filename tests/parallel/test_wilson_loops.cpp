@@ -9,7 +9,7 @@
 #include "trellis/gauge/wilson_loops.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_wilson_loops {
 
 TEST(WilsonLoopsGrids, every_grid_gives_the_bits_of_one_process) {
   const Coord extents{4, 2, 4, 8};
@@ -23,5 +23,5 @@ TEST(WilsonLoopsGrids, every_grid_gives_the_bits_of_one_process) {
           << message("grid ", to_string(grid), " lanes ", lanes);
 }
 
-}  // namespace
+}  // namespace in_test_wilson_loops
 }  // namespace trellis

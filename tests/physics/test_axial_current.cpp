@@ -12,7 +12,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_axial_current {
 
 const Coord extents{2, 2, 2, 6}, at{1, 0, 1, 2};
 const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
@@ -158,5 +158,5 @@ TEST(AxialCurrent, refuses_odd_Ls_and_coefficients_of_each_slice) {
                  BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_axial_current
 }  // namespace trellis

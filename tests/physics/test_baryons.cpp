@@ -13,7 +13,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_baryons {
 
 using Correlator = std::vector<std::complex<double>>;
 const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
@@ -144,5 +144,5 @@ TEST(Baryons, parity_partner_runs_backward_on_unit_links) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_baryons
 }  // namespace trellis

@@ -15,7 +15,7 @@
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_coarse_schwarz {
 
 constexpr Coord extents{8, 8, 4, 4}, block{2, 2, 2, 2};
 
@@ -181,5 +181,5 @@ TEST(SplitMatrix, inverses_are_inverses_and_singular_ones_say_so) {
   EXPECT_TRUE(std::isinf(inverse_of(A).condition));
 }
 
-}  // namespace
+}  // namespace in_test_coarse_schwarz
 }  // namespace trellis

@@ -22,7 +22,7 @@
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_composed_solvers {
 
 const Coord extents{4, 4, 4, 4};
 constexpr double tolerance = 1e-9;
@@ -338,5 +338,5 @@ TEST(SolverMethods, are_made_by_name_and_refuse_unknown_words) {
                BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_composed_solvers
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_conserved_current {
 
 const Coord extents{2, 2, 2, 6}, at{1, 0, 1, 2};
 const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
@@ -111,5 +111,5 @@ TEST(ConservedCurrent, needs_the_five_dimensional_fields) {
   EXPECT_THROW(conserved_current_propagator(matrix, how, S, source, charge_weights()), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_conserved_current
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_conserved_three_point {
 
 const Coord extents{2, 4, 2, 6}, at{1, 3, 0, 2};
 const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
@@ -208,5 +208,5 @@ TEST(ConservedThreePoint, mistakes_are_refused) {
   EXPECT_THROW(conserved_three_point(U, {}, S.quark, S.quark, {-1}), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_conserved_three_point
 }  // namespace trellis

@@ -15,7 +15,7 @@
 #include "trellis/solver/methods/mixed_precision.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_domain_wall {
 
 void expect_list(const std::vector<double>& found, const nlohmann::json& expected, const std::string& what) {
   ASSERT_EQ(found.size(), expected.size()) << what;
@@ -130,5 +130,5 @@ TEST(DomainWallPropagator, report_tells_the_truth_and_wrong_batches_are_refused)
   EXPECT_THROW(solve_domain_wall(matrix, how, point_source(lattice, {0, 0, 0, 0})), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_domain_wall
 }  // namespace trellis

@@ -11,7 +11,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_even_odd_solve {
 
 const Coord extents{4, 4, 4, 4};
 
@@ -100,5 +100,5 @@ TEST_F(EvenOddSolve, treats_each_column_as_if_it_were_alone) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_even_odd_solve
 }  // namespace trellis

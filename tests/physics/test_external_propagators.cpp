@@ -14,7 +14,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_external_propagators {
 
 using Correlator = std::vector<std::complex<double>>;
 const GaussianSmearing shell{2.0, 5};
@@ -177,5 +177,5 @@ TEST_P(ExternalPropagatorsBy, anisotropic_clover_of_chroma) {
   expect_chroma("chroma/unprec_clover.out.xml", p, GetParam());
 }
 
-}  // namespace
+}  // namespace in_test_external_propagators
 }  // namespace trellis

@@ -16,7 +16,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_feynman_hellmann {
 
 using Correlator = std::vector<std::complex<double>>;
 const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
@@ -195,5 +195,5 @@ TEST(FeynmanHellmann, mistakes_are_refused) {
   EXPECT_THROW(nucleon_sequential_source(S, {1, {0, 0}, parity_projector(1)}), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_feynman_hellmann
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/gauge/starts.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_force {
 
 using Matrix = ColorMatrix<double>;
 
@@ -124,5 +124,5 @@ TEST(Force, bits_do_not_depend_on_lanes) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_force
 }  // namespace trellis

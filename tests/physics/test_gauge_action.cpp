@@ -14,7 +14,7 @@
 #include "trellis/gauge/action.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_action {
 
 const GaugeAction actions[] = {GaugeAction::wilson(5.5), GaugeAction::symanzik(4.2),
                                GaugeAction::iwasaki(2.6), GaugeAction::dbw2(0.9)};
@@ -95,5 +95,5 @@ TEST(GaugeAction, actions_and_forces_of_gold) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_gauge_action
 }  // namespace trellis

@@ -11,7 +11,7 @@
 #include "trellis/io/gauge_file.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_files {
 
 struct Expected {
   const char* file;
@@ -177,5 +177,5 @@ TEST(ExternalGaugeFiles, FatLinksAreRefusedAndReported) {
   EXPECT_THROW(read_gauge_field(data_folder() + "milc/ksvector.src.sample.l8"), FileError);
 }
 
-}  // namespace
+}  // namespace in_test_gauge_files
 }  // namespace trellis

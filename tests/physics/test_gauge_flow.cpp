@@ -13,7 +13,7 @@
 #include "trellis/gauge/loops.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_flow {
 
 TEST(GaugeFlow, energy_and_charge_equal_the_reference) {
   for (const Coord& extents : {Coord{4, 4, 4, 8}, Coord{2, 6, 4, 2}}) {
@@ -165,5 +165,5 @@ TEST(GaugeFlow, charge_of_metaqcd) {
   EXPECT_NEAR(topological_charge(field, ChargeDefinition::plaquette), -0.2730960126400261, 1e-12);
 }
 
-}  // namespace
+}  // namespace in_test_gauge_flow
 }  // namespace trellis

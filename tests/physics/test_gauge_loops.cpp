@@ -8,7 +8,7 @@
 #include "trellis/gauge/loops.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gauge_loops {
 
 TEST(GaugeLoopsPhysics, loops_are_gauge_invariant) {
   const Coord extents{4, 2, 6, 4};
@@ -56,5 +56,5 @@ TEST(GaugeLoopsPhysics, chromas_weak_field_and_the_finite_temperature_field) {
   EXPECT_LT(std::abs(hot.polyakov_loop - std::complex<double>(0.116356236076, -0.010979251292)), 1e-12);
 }
 
-}  // namespace
+}  // namespace in_test_gauge_loops
 }  // namespace trellis

@@ -15,7 +15,7 @@
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_heatbath {
 
 SiteRandom<double> site_random(uint64_t site, uint32_t trajectory = 0) {
   return SiteRandom<double>(random_key(17, 0), RandomPurpose::test, trajectory, site);
@@ -224,5 +224,5 @@ TEST(Heatbath, refuses_bad_parameters) {
   EXPECT_THROW(Heatbath({6.0, 1, -1}), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_heatbath
 }  // namespace trellis

@@ -12,7 +12,7 @@
 #include "trellis/operator/staggered_derivative.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_hisq {
 
 using test::rounding;
 
@@ -306,5 +306,5 @@ TEST(Hisq, operator_equals_reference_in_every_storage) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_hisq
 }  // namespace trellis

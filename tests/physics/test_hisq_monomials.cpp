@@ -14,7 +14,7 @@
 #include "trellis/update/rational_monomial.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_hisq_monomials {
 
 template <class F>
 double derivative_at_zero(F value, double h) {
@@ -126,5 +126,5 @@ TEST(HisqMonomials, trajectories_reverse_and_steps_have_their_order) {
   EXPECT_NEAR(std::log2((values[0] - values[1]) / (values[1] - values[2])), 2.0, 0.4);
 }
 
-}  // namespace
+}  // namespace in_test_hisq_monomials
 }  // namespace trellis

@@ -14,7 +14,7 @@
 #include "trellis/update/hmc.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_hmc {
 
 MonomialPtr gauge(const GaugeAction& S) { return std::make_shared<GaugeMonomial>("gauge", S); }
 
@@ -127,5 +127,5 @@ TEST(Hmc, bad_arguments) {
   EXPECT_THROW(Hmc({1, 0, 1.0}, {{Scheme::leapfrog, 1, 0, {}}}), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_hmc
 }  // namespace trellis

@@ -17,7 +17,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_lanczos {
 
 TEST(HermitianMatrix, jacobi_equals_dense_diagonalisation) {
   test::Random random(1);
@@ -215,5 +215,5 @@ TEST(Lanczos, refuses_what_does_not_fit) {
   EXPECT_GT(report.largest_residual(), 1e-12);
 }
 
-}  // namespace
+}  // namespace in_test_lanczos
 }  // namespace trellis

@@ -11,7 +11,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_mesons {
 
 const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
 
@@ -115,5 +115,5 @@ TEST(Mesons, free_propagator) {
   for (size_t t = 0; t < 5; ++t) EXPECT_LT(test::relative_error(norm[t], expected[t]), 1e-12) << "t = " << t;
 }
 
-}  // namespace
+}  // namespace in_test_mesons
 }  // namespace trellis

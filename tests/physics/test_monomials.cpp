@@ -20,7 +20,7 @@
 #include "trellis/update/wilson_fermion.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_monomials {
 
 template <class F>
 double derivative_at_zero(F value, double h) {
@@ -200,5 +200,5 @@ TEST(Monomials, bad_arguments) {
   EXPECT_THROW(TwoFlavourMonomial("x", links, fermion, tight(0.3, 0.2)), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_monomials
 }  // namespace trellis

@@ -20,7 +20,7 @@
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_multigrid {
 
 using test::fill_random;
 using test::gamma5;
@@ -458,5 +458,5 @@ TEST(MultigridBlocks, do_not_depend_on_ranks) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_multigrid
 }  // namespace trellis

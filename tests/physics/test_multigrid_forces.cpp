@@ -15,7 +15,7 @@
 #include "trellis/update/wilson_fermion.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_multigrid_forces {
 
 /// Makes thermal links of 4.4.4.8, for blocks of 2^4.
 GaugeField thermal() {
@@ -290,5 +290,5 @@ TEST(MultigridForces, bad_arguments) {
   EXPECT_THROW(odd.monomial->action(U), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_multigrid_forces
 }  // namespace trellis

@@ -14,7 +14,7 @@
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_multigrid_levels {
 
 using test::fill_random;
 using test::gamma5;
@@ -393,5 +393,5 @@ TEST(MultigridLevelsByRule, are_two_on_small_lattices) {
   EXPECT_EQ(Multigrid::make(M, p)->levels(), 3);
 }
 
-}  // namespace
+}  // namespace in_test_multigrid_levels
 }  // namespace trellis

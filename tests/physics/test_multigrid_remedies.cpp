@@ -11,7 +11,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_multigrid_remedies {
 
 constexpr Coord extents{4, 4, 4, 4};
 
@@ -168,5 +168,5 @@ TEST(MultigridRemedies, a_stuck_solve_is_refreshed_then_set_up_anew_and_then_lef
   EXPECT_TRUE(solution(light, again) == before);
 }
 
-}  // namespace
+}  // namespace in_test_multigrid_remedies
 }  // namespace trellis

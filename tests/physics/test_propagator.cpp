@@ -15,7 +15,7 @@
 #include "trellis/solver/methods/mixed_precision.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_propagator {
 
 const Coord extents{4, 2, 4, 6};
 const Coord source_at{3, 0, 2, 5};
@@ -181,5 +181,5 @@ TEST(Propagator, refuses_what_is_not_one) {
                BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_propagator
 }  // namespace trellis

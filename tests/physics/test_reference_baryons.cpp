@@ -10,7 +10,7 @@
 #include "trellis/base/error.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_baryons {
 
 using Correlator = std::vector<std::complex<double>>;
 
@@ -202,5 +202,5 @@ TEST(ReferenceBaryons, two_forms_of_the_projected_nucleon_agree) {
                half_sum(C_up, C_down, -1, 2), 1e-10, "difference");
 }
 
-}  // namespace
+}  // namespace in_test_reference_baryons
 }  // namespace trellis::reference

@@ -12,7 +12,7 @@
 #include "tests/support/tolerance.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_determinant {
 
 using test::rounding;
 const Coord uneven{2, 4, 2, 6};
@@ -157,5 +157,5 @@ TEST(ReferenceDeterminant, eigenvalues_of_gamma5_D_on_F4) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_reference_determinant
 }  // namespace trellis::reference

@@ -13,7 +13,7 @@
 #include "tests/support/tolerance.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_domain_wall {
 
 using test::DenseMatrix;
 using test::rounding;
@@ -107,7 +107,7 @@ void expect_overlap(const Gauge& U, double mass, double b5, double c5, const std
   const WilsonOperator W(U, wilson_clover(-1.8, 0));
   const int n = int(12 * U.volume());
   const DenseMatrix D_W =
-      test::dense_matrix(n, [&](const auto& v) { return test::to_dense(W.apply(test::to_spinors(v))); });
+      test::dense_matrix(n, [&](const test::DenseVector& v) { return test::to_dense(W.apply(test::to_spinors(v))); });
   const DenseMatrix one = DenseMatrix::Identity(n, n);
   DenseMatrix H = (2.0 * one + (b5 - c5) * D_W).partialPivLu().solve((b5 + c5) * D_W);
   const auto times_gamma5 = [](DenseMatrix m) {
@@ -149,5 +149,5 @@ TEST(ReferenceDomainWall, is_the_overlap_with_tanh_on_a_small_field) {
   expect_overlap(U, 0.1, 1.0, 0.0, {4, 8});
 }
 
-}  // namespace
+}  // namespace in_test_reference_domain_wall
 }  // namespace trellis::reference

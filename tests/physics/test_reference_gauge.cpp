@@ -12,7 +12,7 @@
 #include "tests/support/tolerance.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_gauge {
 
 using test::relative_error;
 using test::rounding;
@@ -242,5 +242,5 @@ TEST(ReferenceGauge, flow_of_gold) {
   expect_flow_observables(V, test::gold("flow.rk3eps0.02.t1.F4"));
 }
 
-}  // namespace
+}  // namespace in_test_reference_gauge
 }  // namespace trellis::reference

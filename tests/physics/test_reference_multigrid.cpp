@@ -8,7 +8,7 @@
 #include "trellis/base/error.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_multigrid {
 
 using test::all_wilson_options;
 using test::DenseMatrix;
@@ -212,5 +212,5 @@ TEST(ReferenceMultigridSchwarz, refuses_blocks_that_do_not_fit) {
   EXPECT_THROW(LevelSchur{singular}, NumericError);
 }
 
-}  // namespace
+}  // namespace in_test_reference_multigrid
 }  // namespace trellis::reference

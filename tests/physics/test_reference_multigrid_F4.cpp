@@ -7,7 +7,7 @@
 #include "tests/support/multigrid_F4.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_multigrid_F4 {
 
 using test::Coarsening;
 using test::dense_tolerance;
@@ -140,5 +140,5 @@ TEST(ReferenceMultigridF4, staggered_quarks_preconditioned_by_hypercubes) {
        "smallest_abs");
 }
 
-}  // namespace
+}  // namespace in_test_reference_multigrid_F4
 }  // namespace trellis::reference

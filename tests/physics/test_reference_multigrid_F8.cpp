@@ -8,7 +8,7 @@
 #include "trellis/base/error.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_multigrid_F8 {
 
 using test::mr_tolerance;
 using test::relative_error;
@@ -92,5 +92,5 @@ TEST(ReferenceMultigridF8, gcr_with_schwarz_alone) {
   expect_solve("f8.sap_only_gcr.nu3.mr4", [&](const LevelVector& r) { return sap->from_zero(r, 3); });
 }
 
-}  // namespace
+}  // namespace in_test_reference_multigrid_F8
 }  // namespace trellis::reference

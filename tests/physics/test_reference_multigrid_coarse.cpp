@@ -8,7 +8,7 @@
 #include "trellis/base/error.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_multigrid_coarse {
 
 using test::all_wilson_options;
 using test::DenseMatrix;
@@ -307,5 +307,5 @@ TEST(ReferenceMultigridCycle, gcr_of_zero_is_zero) {
   EXPECT_TRUE(flexible_gcr(map_of(*D), zero, 1e-10, 10).residuals.empty());
 }
 
-}  // namespace
+}  // namespace in_test_reference_multigrid_coarse
 }  // namespace trellis::reference

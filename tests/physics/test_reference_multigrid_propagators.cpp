@@ -8,7 +8,7 @@
 #include "tests/support/multigrid_F4.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_multigrid_propagators {
 
 using test::Coarsening;
 using test::dense_tolerance;
@@ -212,5 +212,5 @@ TEST(ReferenceMultigridPropagators, coarse_corrections) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_reference_multigrid_propagators
 }  // namespace trellis::reference

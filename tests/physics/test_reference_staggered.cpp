@@ -12,7 +12,7 @@
 #include "tests/support/tolerance.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_staggered {
 
 using test::relative_error;
 using test::rounding;
@@ -131,5 +131,5 @@ TEST(ReferenceStaggered, gold_numbers_on_F4) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_reference_staggered
 }  // namespace trellis::reference

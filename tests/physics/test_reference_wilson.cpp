@@ -13,7 +13,7 @@
 #include "tests/support/tolerance.hpp"
 
 namespace trellis::reference {
-namespace {
+namespace in_test_reference_wilson {
 
 using test::rounding;
 
@@ -256,5 +256,5 @@ TEST(ReferenceWilson, meson_of_two_gamma5_is_the_norm_of_the_propagator) {
   for (size_t t = 0; t < C.size(); ++t) EXPECT_LT(test::relative_error(C[t], expected[t]), rounding(300));
 }
 
-}  // namespace
+}  // namespace in_test_reference_wilson
 }  // namespace trellis::reference

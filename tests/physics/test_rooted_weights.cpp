@@ -16,7 +16,7 @@
 #include "trellis/update/staggered_fermion.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_rooted_weights {
 
 constexpr double mass = 0.5;
 
@@ -101,5 +101,5 @@ TEST(RootedWeights, on_F4) {
   EXPECT_LT(test::relative_error(-log_determinant(four), logdet), 1e-11);
 }
 
-}  // namespace
+}  // namespace in_test_rooted_weights
 }  // namespace trellis

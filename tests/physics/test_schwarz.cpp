@@ -15,7 +15,7 @@
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_schwarz {
 
 struct Case {
   const char* name;
@@ -183,5 +183,5 @@ TEST(SchwarzSolver, refuses_what_it_does_not_serve) {
   EXPECT_THROW(solve(SchwarzSpec{}, M, x, b), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_schwarz
 }  // namespace trellis

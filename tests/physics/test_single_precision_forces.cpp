@@ -13,7 +13,7 @@
 #include "trellis/gauge/stout_chain.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_single_precision_forces {
 
 constexpr Precision single = Precision::single_precision;
 
@@ -132,5 +132,5 @@ TEST(SinglePrecision, what_takes_double_precision_only_refuses_it) {
   EXPECT_THROW(GaugeField(U.lattice_ptr(), 0, 2, Backend::cpu, Precision::half_precision), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_single_precision_forces
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/gauge/smearing.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_smearing {
 
 /// Returns the largest difference of an entry, on one process.
 double largest_difference(const GaugeField& found, const reference::Gauge& expected) {
@@ -125,5 +125,5 @@ TEST(Smearing, stout_of_gold) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_smearing
 }  // namespace trellis

@@ -17,7 +17,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_solvers_wilson {
 
 const Coord extents{4, 2, 6, 8};
 constexpr double tolerance = 1e-10;
@@ -163,5 +163,5 @@ TEST_F(WilsonSolvers, twelve_sources_in_one_batch) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_solvers_wilson
 }  // namespace trellis

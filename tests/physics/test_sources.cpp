@@ -13,7 +13,7 @@
 #include "trellis/measure/source.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_sources {
 
 /// Returns column c of the source on all sites.
 reference::SpinorVector column(const Source& source, int c) { return test::to_reference(source.columns, c); }
@@ -229,5 +229,5 @@ TEST(SmearingErrors, are_refused) {
   EXPECT_THROW(smear_gaussian(phi, GaugeField(lattice), {2.0, 3}), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_sources
 }  // namespace trellis

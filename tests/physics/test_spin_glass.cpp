@@ -9,7 +9,7 @@
 #include "trellis/glass/tempering.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_spin_glass {
 
 using test::hashed_glass;
 using test::HashedCouplings;
@@ -465,5 +465,5 @@ TEST(SpinGlass, bad_input_is_refused) {
   EXPECT_THROW(spin_sums(glass, SpinSums::overlap, {{0, 2}}), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_spin_glass
 }  // namespace trellis

@@ -15,7 +15,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_staggered {
 
 using test::relative_error;
 using test::rounding;
@@ -220,5 +220,5 @@ TEST(Staggered, pions_on_F8) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_staggered
 }  // namespace trellis

@@ -12,7 +12,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_staggered_masses {
 
 MultiShiftSpec to_tolerance(double tolerance, Precision precision = Precision::double_precision) {
   MultiShiftSpec spec;
@@ -107,5 +107,5 @@ TEST(StaggeredMasses, zero_sources_and_spent_iterations_are_said) {
   EXPECT_THROW(solve_masses(matrix, {}, x, b, to_tolerance(1e-10)), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_staggered_masses
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/update/staggered_fermion.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_staggered_monomials {
 
 template <class F>
 double derivative_at_zero(F value, double h) {
@@ -162,5 +162,5 @@ TEST(StaggeredMonomials, single_precision_refuses_what_float_cannot_reach) {
   EXPECT_THROW(flavour.add_force(F, U, 1.0), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_staggered_monomials
 }  // namespace trellis

@@ -14,7 +14,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_staggered_observables {
 
 constexpr double mass = 0.3;
 const SolverSpec exact_solver = EvenOddSpec{CgSpec{1e-13}};
@@ -117,5 +117,5 @@ TEST(StaggeredTraces, condensate_and_pion_on_F4) {
   EXPECT_THROW(staggered_noise(*matrix, {}, 0), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_staggered_observables
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/gauge/stout_chain.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_stout_chain {
 
 using Matrix = ColorMatrix<double>;
 
@@ -114,5 +114,5 @@ TEST(StoutChain, series_and_closed_form_agree) {
     }
 }
 
-}  // namespace
+}  // namespace in_test_stout_chain
 }  // namespace trellis

@@ -15,7 +15,7 @@
 #include "trellis/operator/wilson_derivative.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_wilson_derivative {
 
 template <class F>
 double derivative_at_zero(F value, double h) {
@@ -96,5 +96,5 @@ TEST(WilsonDerivative, log_determinant_of_the_clover_term) {
   EXPECT_NEAR(clover_log_determinant(unit, 0), 12 * std::log(4.3) * double(product(extents)) / 2, 1e-9);
 }
 
-}  // namespace
+}  // namespace in_test_wilson_derivative
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_wilson_traces {
 
 const Coord extents{2, 2, 2, 4};
 const SolverSpec exact_on_M = CgSpec{.tolerance = 1e-13, .max_iterations = 5000};
@@ -161,5 +161,5 @@ TEST(WilsonTraces, refuse_other_storage) {
                BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_wilson_traces
 }  // namespace trellis

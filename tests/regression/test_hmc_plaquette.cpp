@@ -12,7 +12,7 @@
 #include "trellis/update/hmc.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_hmc_plaquette {
 
 struct Mean {
   double value, error;
@@ -59,5 +59,5 @@ TEST(HmcPlaquette, equals_that_of_the_heat_bath) {
   EXPECT_NEAR(R.value, S.value, 4 * std::hypot(R.error, S.error));
 }
 
-}  // namespace
+}  // namespace in_test_hmc_plaquette
 }  // namespace trellis

@@ -15,7 +15,7 @@
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_quenched_plaquette {
 
 struct Estimate {
   double mean, error, autocorrelation_time;
@@ -62,5 +62,5 @@ TEST(QuenchedPlaquette, beta_6_on_16_to_the_4) {
   EXPECT_LT(std::abs(P.mean - 0.593678), 3 * std::hypot(P.error, 24e-6));
 }
 
-}  // namespace
+}  // namespace in_test_quenched_plaquette
 }  // namespace trellis

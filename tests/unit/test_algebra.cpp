@@ -6,7 +6,7 @@
 #include "tests/support/tolerance.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_algebra {
 
 using reference::to_std;
 using test::rounding;
@@ -161,5 +161,5 @@ TEST(ColorMatrix, lanes_have_the_bits_of_scalars) {
   expect_lanes_like_scalars<double, 16>();
 }
 
-}  // namespace
+}  // namespace in_test_algebra
 }  // namespace trellis

@@ -12,7 +12,7 @@
 #include "trellis/comm/single/single_communicator.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_communicator {
 
 TEST(SingleCommunicator, collectives_of_one) {
   SingleCommunicator comm;
@@ -161,5 +161,5 @@ TEST(Communicator, agreed_errors_carry_the_message) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_communicator
 }  // namespace trellis

@@ -11,7 +11,7 @@
 #include "trellis/device/threads.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_environment {
 
 template <class F>
 std::string what_is_thrown(const F& f) {
@@ -78,5 +78,5 @@ TEST(Environment, threads) {
   EXPECT_THROW(set_thread_count(0), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_environment
 }  // namespace trellis

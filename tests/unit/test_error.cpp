@@ -6,7 +6,7 @@
 #include "trellis/base/error.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_error {
 
 TEST(Message, numbers_have_as_many_digits_as_they_need) {
   EXPECT_EQ(message("M5 = ", 2.3, " of ", 3, ", ", 1e-14, ", ", 100000.0), "M5 = 2.3 of 3, 1e-14, 100000");
@@ -16,5 +16,5 @@ TEST(Message, numbers_have_as_many_digits_as_they_need) {
     EXPECT_EQ(std::stod(message(0.5 * x + 0.5 * x)), 0.5 * x + 0.5 * x);
 }
 
-}  // namespace
+}  // namespace in_test_error
 }  // namespace trellis

@@ -15,7 +15,7 @@
 #include "trellis/device/threads.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_exact_sum {
 
 ExactSum sum_of(const std::vector<double>& terms) {
   ExactSum sum;
@@ -303,5 +303,5 @@ TEST(ReduceSites, thread_count_and_site_order_do_not_matter) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_exact_sum
 }  // namespace trellis

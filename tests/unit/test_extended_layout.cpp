@@ -9,7 +9,7 @@
 #include "trellis/lattice/extended_layout.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_extended_layout {
 
 struct Case {
   Coord lattice, grid;
@@ -150,5 +150,5 @@ INSTANTIATE_TEST_SUITE_P(Decompositions, ExtendedLayoutTest,
                                             ::testing::Values(1, 4, 8, 16)),
                          case_name);
 
-}  // namespace
+}  // namespace in_test_extended_layout
 }  // namespace trellis

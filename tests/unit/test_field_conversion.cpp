@@ -10,7 +10,7 @@
 #include "trellis/field/linear_algebra.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_field_conversion {
 
 std::vector<FieldSpec> all_specs(int reals, int rhs) {
   std::vector<FieldSpec> specs;
@@ -77,5 +77,5 @@ TEST(FieldConversion, of_fields_that_were_made_apart) {
   EXPECT_NE(make_lattice({4, 2, 2, 4}, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>()), one);
 }
 
-}  // namespace
+}  // namespace in_test_field_conversion
 }  // namespace trellis

@@ -9,7 +9,7 @@
 #include "trellis/view/integer_products.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_fixed_point {
 
 template <int W>
 void expect_rounding_like_scalars() {
@@ -178,5 +178,5 @@ TEST(FixedPoint, the_largest_product_of_a_row_and_a_vector_is_exact) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_fixed_point
 }  // namespace trellis

@@ -9,7 +9,7 @@
 #include "trellis/algebra/float16.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_float16 {
 
 /// Returns what the 16 bits mean, by the definition of the format.
 double value_of(uint16_t bits) {
@@ -106,5 +106,5 @@ TEST(Float16, keeps_what_is_not_finite) {
   EXPECT_EQ(float(Float16(-std::numeric_limits<float>::infinity())), -HUGE_VALF);
 }
 
-}  // namespace
+}  // namespace in_test_float16
 }  // namespace trellis

@@ -6,7 +6,7 @@
 #include "trellis/base/error.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gamma {
 
 using Dense = std::array<std::array<std::complex<double>, 4>, 4>;
 constexpr std::complex<double> i1{0, 1};
@@ -96,5 +96,5 @@ TEST(Gamma, names) {
   EXPECT_THROW(gamma_product(16), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_gamma
 }  // namespace trellis

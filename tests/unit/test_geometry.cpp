@@ -13,7 +13,7 @@
 #include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_geometry {
 
 TEST(Sites, index_and_coordinate_are_inverse_and_x_is_fastest) {
   const Coord L{4, 2, 6, 10};
@@ -280,5 +280,5 @@ TEST(LaneSplit, prefers_directions_that_ranks_do_not_split) {
   EXPECT_EQ(choose_lane_split(geometry, 8).lanes_per_direction, (Coord{2, 2, 2, 1}));
 }
 
-}  // namespace
+}  // namespace in_test_geometry
 }  // namespace trellis

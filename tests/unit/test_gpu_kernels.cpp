@@ -15,7 +15,7 @@
 #include "trellis/view/eight_real_links.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_gpu_kernels {
 
 constexpr int sites = 64;
 
@@ -282,5 +282,5 @@ TEST(fifth_dimension, in_parts) {
     }
 }
 
-}  // namespace
+}  // namespace in_test_gpu_kernels
 }  // namespace trellis

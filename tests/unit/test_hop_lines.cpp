@@ -10,7 +10,7 @@
 #include "trellis/lattice/hop_stencil.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_hop_lines {
 
 constexpr int W = 4;
 using Layout = CpuLayout<W>;
@@ -194,5 +194,5 @@ TEST(HopLines, a_staggered_hop_needs_nothing_else) {
       }
 }
 
-}  // namespace
+}  // namespace in_test_hop_lines
 }  // namespace trellis

@@ -14,7 +14,7 @@
 #include "trellis/io/lime.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_io_bad_files {
 
 using namespace testing_io;
 
@@ -613,5 +613,5 @@ TEST(FailedWrites, OfFieldsWithNan) {
   EXPECT_FALSE(exists(path.str()));
 }
 
-}  // namespace
+}  // namespace in_test_io_bad_files
 }  // namespace trellis

@@ -8,7 +8,7 @@
 #include "trellis/io/reals.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_io_bad_links {
 
 using namespace testing_io;
 
@@ -180,5 +180,5 @@ TEST(BadLinks, AreNotWritten) {
     }
 }
 
-}  // namespace
+}  // namespace in_test_io_bad_links
 }  // namespace trellis

@@ -12,7 +12,7 @@
 #include "trellis/io/reals.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_io_gauge_formats {
 
 using namespace testing_io;
 using io::ByteOrder;
@@ -382,5 +382,5 @@ TEST(BridgeText, NamesWhatIsNoNumber) {
     }
 }
 
-}  // namespace
+}  // namespace in_test_io_gauge_formats
 }  // namespace trellis

@@ -10,7 +10,7 @@
 #include "trellis/io/hdf5.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_io_hdf5 {
 
 using namespace testing_io;
 using Complex = std::complex<double>;
@@ -192,5 +192,5 @@ TEST(Hdf5, ReadsTheFileOfAnotherProgram) {
   EXPECT_EQ(group.read<Complex>("PS_up_4"), propagator);
 }
 
-}  // namespace
+}  // namespace in_test_io_hdf5
 }  // namespace trellis

@@ -9,7 +9,7 @@
 #include "trellis/io/site_field_file.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_io_site_field {
 
 using namespace testing_io;
 
@@ -129,5 +129,5 @@ TEST(SiteFields, OfAnotherProgramAreRead) {
   EXPECT_EQ(report.checksums.at(1).stored, 0xadc0f9eeu);
 }
 
-}  // namespace
+}  // namespace in_test_io_site_field
 }  // namespace trellis

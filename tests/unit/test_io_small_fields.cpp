@@ -7,7 +7,7 @@
 #include "trellis/io/gauge_file.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_io_small_fields {
 
 /// Returns a path in tests/data, beside this file's folder.
 std::string data(const std::string& name) {
@@ -56,5 +56,5 @@ TEST(SmallFields, HaveTheirChecksums) {
   EXPECT_EQ(nersc.checksums.at(0).stored, 0xa7e41e8fu);
 }
 
-}  // namespace
+}  // namespace in_test_io_small_fields
 }  // namespace trellis

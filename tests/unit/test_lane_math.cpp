@@ -11,7 +11,7 @@
 #include "trellis/algebra/lane_math.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_lane_math {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -158,5 +158,5 @@ TEST(LaneMath, has_the_same_bits_for_every_lane_count) {
   check_lane_count<16>();
 }
 
-}  // namespace
+}  // namespace in_test_lane_math
 }  // namespace trellis

@@ -8,7 +8,7 @@
 #include "trellis/algebra/lane_functions.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_lanes {
 
 template <class T>
 auto bits_of(T x) {
@@ -184,5 +184,5 @@ TEST(Lanes, an_expression_has_the_same_bits_for_every_width) {
   check(std::integral_constant<int, 16>{});
 }
 
-}  // namespace
+}  // namespace in_test_lanes
 }  // namespace trellis

@@ -10,7 +10,7 @@
 #include "trellis/view/eight_real_links.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_link_compression {
 
 Link to_link(const ColorMatrix<double>& U) {
   Link link;
@@ -105,5 +105,5 @@ TEST(LinkCompression, links_that_became_longer_are_refused_in_fixed_point) {
   EXPECT_NO_THROW(HopLinks(U, Precision::half_precision, 18));  // this one has scales
 }
 
-}  // namespace
+}  // namespace in_test_link_compression
 }  // namespace trellis

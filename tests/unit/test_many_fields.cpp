@@ -9,7 +9,7 @@
 #include "trellis/field/many_fields.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_many_fields {
 
 struct Case {
   Precision precision;
@@ -192,5 +192,5 @@ TEST(ManyFields, what_does_not_fit_is_refused) {
   EXPECT_NO_THROW(subtract_each(w, {}, {}));
 }
 
-}  // namespace
+}  // namespace in_test_many_fields
 }  // namespace trellis

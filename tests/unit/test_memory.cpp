@@ -11,7 +11,7 @@
 #include "trellis/device/memory.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_memory {
 
 TEST(Memory, is_zeroed_and_aligned) {
   for (const size_t bytes : {size_t(1), size_t(63), size_t(64), size_t(100000), size_t(5) << 20}) {
@@ -104,5 +104,5 @@ TEST(Memory, a_missing_backend_says_so) {
 #endif
 }
 
-}  // namespace
+}  // namespace in_test_memory
 }  // namespace trellis

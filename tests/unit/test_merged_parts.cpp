@@ -6,7 +6,7 @@
 #include "trellis/lattice/geometry.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_merged_parts {
 
 TEST(MergedParts, parts_of_a_peer_lie_one_behind_the_other) {
   const MergedParts merged = merge_parts({{3, 1, 100}, {5, 2, 64}, {3, 0, 7}, {3, 9, 1}});
@@ -57,5 +57,5 @@ TEST(MergedParts, costs_count_directions_with_two_ranks_once) {
   EXPECT_EQ(four.messages, (std::vector<SentMessage>{{0, -1, 100}, {0, 1, 60}, {2, -1, 104}}));
 }
 
-}  // namespace
+}  // namespace in_test_merged_parts
 }  // namespace trellis

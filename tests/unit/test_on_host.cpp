@@ -9,7 +9,7 @@
 #include "trellis/field/storage/same_links.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_on_host {
 
 SpinorField make_spinor(Backend backend) {
   FieldSpec spec;
@@ -56,5 +56,5 @@ TEST(SameLinks, differ_in_any_bit_of_an_inner_link) {
   EXPECT_FALSE(has_same_links(U, GaugeField(U.lattice_ptr(), 1))) << "another number of lanes";
 }
 
-}  // namespace
+}  // namespace in_test_on_host
 }  // namespace trellis

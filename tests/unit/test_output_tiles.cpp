@@ -12,7 +12,7 @@
 #include "trellis/operator/tiled_spinor.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_output_tiles {
 
 /// Returns the bytes of a field of one parity, with its scales.
 std::vector<char> bytes_of(const SpinorField& field) {
@@ -115,5 +115,5 @@ TEST(OutputTiles, OperatorsKeepTheirBits) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_output_tiles
 }  // namespace trellis

@@ -8,7 +8,7 @@
 #include "trellis/lattice/plane_slices.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_plane_slices {
 
 void check(const Coord& extents, const Coord& grid, int rank, int lanes) {
   const ExtendedLayout layout(Geometry(extents, ProcessGrid(grid), rank), lanes, 2);
@@ -54,5 +54,5 @@ TEST(PlaneSlices, refuse_what_is_no_plane) {
   EXPECT_THROW(PlaneSlices(narrow, 0, 1), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_plane_slices
 }  // namespace trellis

@@ -13,7 +13,7 @@
 #include "trellis/lattice/global_sites.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_random {
 
 struct Vector {
   uint64_t seed, stream;
@@ -252,5 +252,5 @@ TEST(Random, global_sites_of_the_layouts) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_random
 }  // namespace trellis

@@ -7,7 +7,7 @@
 #include "trellis/lattice/rank_map.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_rank_map {
 
 std::vector<int> nodes_in_turn(int ranks, int ranks_per_node) {
   std::vector<int> nodes;
@@ -62,5 +62,5 @@ TEST(RankMap, names_of_orders) {
   EXPECT_THROW(rank_order_by_name("boxes"), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_rank_map
 }  // namespace trellis

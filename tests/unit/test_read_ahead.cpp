@@ -7,7 +7,7 @@
 #include "trellis/device/threads.hpp"
 
 namespace trellis::cpu {
-namespace {
+namespace in_test_read_ahead {
 
 /// Returns the launches of each way out of so many, when the ways take such times.
 std::vector<int> launches_of(LaunchTrial& trial, const std::vector<double>& seconds, int launches) {
@@ -121,5 +121,5 @@ TEST(ReadAhead, KernelsThatAskForThemselvesAreTold) {
   EXPECT_EQ(silent, 12);
 }
 
-}  // namespace
+}  // namespace in_test_read_ahead
 }  // namespace trellis::cpu

@@ -9,7 +9,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_rectangular_operator {
 
 /// This operator takes the even part of a full field; its dagger fills the odd sites with zeros.
 class EvenPart final : public LinearOperator {
@@ -105,5 +105,5 @@ TEST(RectangularOperator, refuses_other_spaces_in_words) {
   expect(refusal([&] { ShiftedOperator(pointer, 1.0); }), "whose range is its domain");
 }
 
-}  // namespace
+}  // namespace in_test_rectangular_operator
 }  // namespace trellis

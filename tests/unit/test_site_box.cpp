@@ -8,7 +8,7 @@
 #include "trellis/lattice/site_box.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_site_box {
 
 TEST(SiteBox, is_what_the_geometry_has_where_extents_are_even) {
   const Coord lattice{4, 8, 4, 8};
@@ -63,5 +63,5 @@ TEST(SiteBox, refuses_what_does_not_fit) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_site_box
 }  // namespace trellis

@@ -10,7 +10,7 @@
 #include "trellis/field/linear_algebra.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_site_field {
 
 const Coord extents{4, 4, 2, 8};
 constexpr int rhs = 2;
@@ -174,5 +174,5 @@ TEST(SiteField, what_makes_no_sense_is_refused) {
   EXPECT_THROW(combine(x, ComplexCoefficients{{1, 1}}, x, ComplexCoefficients{{0, 1}}, x), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_site_field
 }  // namespace trellis

@@ -9,7 +9,7 @@
 #include "trellis/lattice/site_layout.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_site_layout {
 
 struct Decomposition {
   Coord lattice, grid;
@@ -181,5 +181,5 @@ INSTANTIATE_TEST_SUITE_P(Decompositions, SiteLayoutTest,
                                             ::testing::Values(1, 4, 8, 16)),
                          case_name);
 
-}  // namespace
+}  // namespace in_test_site_layout
 }  // namespace trellis

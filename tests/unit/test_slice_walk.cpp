@@ -12,7 +12,7 @@
 #include "trellis/field/hop_links.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_slice_walk {
 
 GaugeField links(const LatticePtr& lattice, uint64_t seed) {
   return test::to_product(lattice, test::random_gauge(lattice->extents(), seed));
@@ -173,5 +173,5 @@ TEST(BlockStreams, of_links_are_all_links) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_slice_walk
 }  // namespace trellis

@@ -14,7 +14,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_solver_batches {
 
 const Coord extents{4, 4, 2, 4};
 
@@ -108,5 +108,5 @@ TEST(Batches, report_the_worst_reason_and_all_residuals) {
                BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_solver_batches
 }  // namespace trellis

@@ -15,7 +15,7 @@
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_solver_bits {
 
 struct Case {
   const char* name;
@@ -248,5 +248,5 @@ TEST(NormalOperatorTest, solves_and_agrees_with_the_factor) {
     EXPECT_NEAR(relative_residual(*N, x, b)[r], mixed.relative_residual[r], 1e-15);
 }
 
-}  // namespace
+}  // namespace in_test_solver_bits
 }  // namespace trellis

@@ -16,7 +16,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_solver_methods {
 
 using test::KnownOperator;
 
@@ -337,5 +337,5 @@ TEST(SolverReports, names_what_was_done) {
             "cg on the normal equations, half inside");
 }
 
-}  // namespace
+}  // namespace in_test_solver_methods
 }  // namespace trellis

@@ -12,7 +12,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_solver_multi_shift {
 
 using test::KnownOperator;
 
@@ -183,5 +183,5 @@ TEST(MultiShiftCg, zero_source_and_bad_input) {
   EXPECT_THROW(multi_shift_cg(A, {0.1, 1.0}, x, good, {.tolerance = 0}), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_solver_multi_shift
 }  // namespace trellis

@@ -6,7 +6,7 @@
 #include "trellis/update/pseudofermions.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_spectrum_ends {
 
 /// Eigenvalues are dense at the lower end, which few steps miss by far.
 TEST(SpectrumEnds, lower_end_to_the_accuracy_asked_for) {
@@ -57,5 +57,5 @@ TEST(SpectrumEnds, a_closed_space_ends_early) {
   EXPECT_NEAR(found.largest, 3.0, 1e-12);
 }
 
-}  // namespace
+}  // namespace in_test_spectrum_ends
 }  // namespace trellis

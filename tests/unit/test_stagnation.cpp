@@ -13,7 +13,7 @@
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_stagnation {
 
 constexpr double tolerance = 1e-10;
 
@@ -119,5 +119,5 @@ TEST_F(StuckSolve, ends_as_stagnated_without_the_fallback) {
   EXPECT_LE(report.relative_residual[0], 1.0);
 }
 
-}  // namespace
+}  // namespace in_test_stagnation
 }  // namespace trellis

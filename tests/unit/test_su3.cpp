@@ -12,7 +12,7 @@
 #include "trellis/algebra/su3_random.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_su3 {
 
 using Matrix = ColorMatrix<double>;
 using test::largest_difference;
@@ -252,5 +252,5 @@ TEST(Su3, has_the_same_bits_for_every_lane_count) {
   check_lane_count<16>();
 }
 
-}  // namespace
+}  // namespace in_test_su3
 }  // namespace trellis

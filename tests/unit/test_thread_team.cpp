@@ -17,7 +17,7 @@
 #include "trellis/device/cpu/thread_team.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_thread_team {
 
 /// Says how often each thread ran in a call of so many.
 std::vector<int> runs_in_a_call(int threads) {
@@ -111,5 +111,5 @@ TEST(ThreadTeam, threads_that_cannot_be_started_are_said) {
               "expected 3 threads .*found that no more than 1 can be started");
 }
 
-}  // namespace
+}  // namespace in_test_thread_team
 }  // namespace trellis

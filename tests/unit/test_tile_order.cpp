@@ -8,7 +8,7 @@
 #include "trellis/lattice/tile_order.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_tile_order {
 
 ExtendedLayout layout_of(const Coord& lattice, const Coord& grid = {1, 1, 1, 1}) {
   return ExtendedLayout(Geometry(lattice, ProcessGrid(grid), 0), 1, 2);
@@ -63,5 +63,5 @@ TEST(TileOrder, needs_one_lane) {
   EXPECT_THROW(in_tiles(layout, layout.inner(), 4096), BadArgument);
 }
 
-}  // namespace
+}  // namespace in_test_tile_order
 }  // namespace trellis

@@ -11,7 +11,7 @@
 #include "trellis/lattice/geometry.hpp"
 
 namespace trellis::cpu {
-namespace {
+namespace in_test_tuner {
 
 TEST(Tuner, KeepsTheBetterChoice) {
   Tuner tuner;
@@ -177,5 +177,5 @@ TEST_F(TunedWalks, QueuedLaunchesThatHaveBecomeSlowAreTriedAgain) {
   EXPECT_EQ(records.begin()->second.way, 0);
 }
 
-}  // namespace
+}  // namespace in_test_tuner
 }  // namespace trellis::cpu

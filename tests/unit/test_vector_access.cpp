@@ -14,7 +14,7 @@
 #include "trellis/view/site_elements.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_vector_access {
 
 constexpr int warp = GpuLayout::warp, slots = 3, groups = 2;
 
@@ -176,5 +176,5 @@ TEST(vectors, refuse_addresses_that_a_gpu_cannot_load_from) {
   }
 }
 
-}  // namespace
+}  // namespace in_test_vector_access
 }  // namespace trellis

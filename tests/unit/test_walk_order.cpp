@@ -8,7 +8,7 @@
 #include "trellis/lattice/walk_order.hpp"
 
 namespace trellis {
-namespace {
+namespace in_test_walk_order {
 
 std::vector<int32_t> all_blocks(const SiteLayout& layout) {
   std::vector<int32_t> blocks(size_t(layout.blocks()));
@@ -70,5 +70,5 @@ TEST(WalkOrder, fewer_neighbours_come_again) {
   EXPECT_LT(columns, 0.85 * plain);
 }
 
-}  // namespace
+}  // namespace in_test_walk_order
 }  // namespace trellis

@@ -7,7 +7,6 @@
 namespace trellis {
 
 namespace {
-constexpr std::complex<double> i1{0.0, 1.0};
 constexpr const char* legal_names =
     "1, gamma5, gamma_x, gamma_y, gamma_z, gamma_t, sigma_xy ... sigma_zt, and products separated by blanks";
 

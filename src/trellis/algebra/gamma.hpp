@@ -7,6 +7,9 @@
 
 namespace trellis {
 
+/// It is the imaginary unit.
+inline constexpr std::complex<double> i1{0.0, 1.0};
+
 /// The matrix acts as (Gamma psi)_row = phase[row] psi_{column[row]}, with phases in {1, i, -1, -i}.
 struct GammaMatrix {
   std::array<int, 4> column{0, 1, 2, 3};

@@ -11,7 +11,7 @@ namespace trellis {
 namespace {
 constexpr int most_microseconds = 1000000;
 
-double& current() {
+double& current_delay() {
   static double seconds =
       1e-6 * environment_number("TRELLIS_MESSAGE_DELAY", 0, most_microseconds).value_or(0);
   return seconds;
@@ -43,11 +43,11 @@ class DelayedExchange final : public Exchange {
 };
 }  // namespace
 
-double message_delay() { return current(); }
+double message_delay() { return current_delay(); }
 
 void set_message_delay(double seconds) {
   TRELLIS_REQUIRE(seconds >= 0, "messages are delayed by 0 or more seconds, not ", seconds);
-  current() = seconds;
+  current_delay() = seconds;
 }
 
 std::unique_ptr<Exchange> make_delayed_exchange(std::unique_ptr<Exchange> exchange) {

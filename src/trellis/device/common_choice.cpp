@@ -15,8 +15,6 @@ namespace {
 constexpr int runs_in_turn = 8, turns = 3;
 /// Another way than the default has to be faster by this.
 constexpr double worthwhile = 0.98;
-/// A cached way that takes so much longer than its record is tried again.
-constexpr double too_slow = 1.1;
 
 /// The deciding rank tells the others this.
 struct Plan {

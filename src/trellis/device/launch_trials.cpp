@@ -12,8 +12,6 @@
 namespace trellis {
 
 namespace {
-/// A way from the cache that takes so much longer than its record is tried again.
-constexpr double too_slow = 1.1;
 /// The fastest of so many launches is compared with the record.
 constexpr int watched_launches = 64;
 /// Of the launches that a queue holds, so many pass for each that is watched.

@@ -38,6 +38,9 @@ struct TunedChoice {
   int repeats = 0;     ///< the choice was tried again so often because it had become slower
 };
 
+/// A way from the cache that takes so much longer than its record is tried again.
+inline constexpr double too_slow = 1.1;
+
 /// Returns whether a is better: a choice that was tried again replaces older ones; otherwise the faster one
 /// stays.
 bool is_better(const TunedChoice& a, const TunedChoice& b);

@@ -60,10 +60,6 @@ SiteRange GaugeTables::first_of_lines(int mu) const {
   return range;
 }
 
-namespace {
-constexpr int link_reals = 18;
-}
-
 void GaugeTables::exchange(const RawField& links, const HaloPart& part, Communicator& communicator) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::unique_ptr<SiteExchange>& exchange = exchanges_[part];
@@ -71,7 +67,7 @@ void GaugeTables::exchange(const RawField& links, const HaloPart& part, Communic
     const SiteObjects objects{.backend = backend_,
                               .precision = part.precision,
                               .lanes = layout_->lanes(),
-                              .reals = link_reals,
+                              .reals = reals_per_link,
                               .first_slot = part.first_link,
                               .slots = part.links,
                               .first_ghost_slot = part.first_link};

@@ -12,6 +12,9 @@
 
 namespace trellis {
 
+/// Links are stored with so many reals, and so are the links of a site.
+inline constexpr int reals_per_link = 18, gauge_reals = Nd * reals_per_link;
+
 class GaugeTables {
  public:
   /// @pre the layout has one lane for Backend::cuda

@@ -12,6 +12,11 @@
 
 namespace trellis {
 
+/// Reals of a message have so many bytes.
+constexpr size_t scalar_bytes(Precision p) {
+  return p == Precision::double_precision ? sizeof(double) : sizeof(float);
+}
+
 class HaloTransport;
 
 class HaloMessages {

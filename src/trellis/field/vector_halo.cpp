@@ -6,8 +6,6 @@
 namespace trellis {
 
 namespace {
-size_t scalar_bytes(Precision p) { return p == Precision::double_precision ? sizeof(double) : sizeof(float); }
-
 size_t message_bytes(const HopStencil::Face& face, Precision precision, int rhs) {
   return face.arrivals.size() * size_t(rhs) * size_t(colour_vector_reals) * scalar_bytes(precision);
 }

@@ -8,8 +8,6 @@ namespace trellis {
 namespace {
 /// Returns the reals of a leg as WilsonGhosts has them.
 LegReals half_spinor_reals(Precision p) { return {p == Precision::half_precision ? 7 : 12, 12}; }
-
-size_t scalar_bytes(Precision p) { return p == Precision::double_precision ? sizeof(double) : sizeof(float); }
 }  // namespace
 
 WilsonHalo::WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs)

@@ -13,7 +13,7 @@ namespace trellis::io {
 
 namespace {
 
-constexpr int64_t reals_per_site = 72, block_bytes = int64_t(1) << 20;
+constexpr int64_t block_bytes = int64_t(1) << 20;
 constexpr size_t longest_word = 64;
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -125,16 +125,16 @@ GaugeFileHeader inspect_bridge_text(InputFile& file, const ReadOptions& options)
     has_fortran_exponents = has_fortran_exponents || std::any_of(begin, end, is_fortran_exponent);
     ++count;
   });
-  if (count == 0 || count % reals_per_site != 0)
+  if (count == 0 || count % int64_t(site_reals) != 0)
     throw FileError(
-        message(file.path(), ": expected a multiple of ", reals_per_site, " numbers, found ", count));
-  const int64_t sites = count / reals_per_site;
+        message(file.path(), ": expected a multiple of ", int64_t(site_reals), " numbers, found ", count));
+  const int64_t sites = count / int64_t(site_reals);
   const Coord lattice = lattice_without_header(file, sites, options, report);
   if (options.lattice) header.extent_is_stated.fill(false);
   report.lattice =
-      checked_lattice(file, {lattice[0], lattice[1], lattice[2], lattice[3]}, 2 * reals_per_site);
+      checked_lattice(file, {lattice[0], lattice[1], lattice[2], lattice[3]}, 2 * int64_t(site_reals));
   if (product(report.lattice) != sites)
-    throw FileError(message(file.path(), ": expected ", product(report.lattice) * reals_per_site,
+    throw FileError(message(file.path(), ": expected ", product(report.lattice) * int64_t(site_reals),
                             " numbers for ", to_string(report.lattice), ", found ", count));
   report.warnings.emplace_back("the format has no checksum");
   if (notes.comments != 0)
@@ -149,14 +149,15 @@ GaugeFileHeader inspect_bridge_text(InputFile& file, const ReadOptions& options)
 void read_bridge_text(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links) {
   int64_t index = 0;
   double* site = nullptr;
-  const int64_t expected = product(header.report.lattice) * reals_per_site;
+  const int64_t expected = product(header.report.lattice) * int64_t(site_reals);
   for_each_word(file, [&](const char* begin, const char* end, int64_t line) {
     if (index == expected) throw FileError(file.path() + " changed while it was read");
-    const int64_t k = index % reals_per_site;
+    const int64_t k = index % int64_t(site_reals);
     if (k == 0) {
-      const Coord x = site_coord(index / reals_per_site, geometry.lattice());
-      site = geometry.owns(x) ? links + site_index(geometry.to_local(x), geometry.local()) * reals_per_site
-                              : nullptr;
+      const Coord x = site_coord(index / int64_t(site_reals), geometry.lattice());
+      site = geometry.owns(x)
+                 ? links + site_index(geometry.to_local(x), geometry.local()) * int64_t(site_reals)
+                 : nullptr;
     }
     const double value = parse(file, line, begin, end);
     if (site) site[k] = value;

@@ -9,6 +9,9 @@
 
 namespace trellis::io {
 
+/// A link has so many reals, and so have the four links of a site.
+inline constexpr size_t link_reals{reals_per_link}, site_reals{gauge_reals};
+
 /// It has a file's header, and says where and how its links are stored.
 struct GaugeFileHeader {
   FileReport report;  ///< it has checksums and values as stored; computed and found are filled in by reading

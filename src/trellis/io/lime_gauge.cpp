@@ -3,6 +3,7 @@
 
 #include "trellis/base/build_configuration.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/io/gauge_format.hpp"
 #include "trellis/io/scidac.hpp"
 #include "trellis/io/site_ordered.hpp"
 #include "trellis/io/text.hpp"
@@ -11,7 +12,6 @@ namespace trellis::io {
 
 namespace {
 
-constexpr int64_t reals_per_site = 72;
 /// A site of SU(2) in 32 bits has so many bytes, so that a file of that group is not called truncated.
 constexpr int64_t least_bytes_per_site = 128;
 
@@ -80,8 +80,8 @@ void add_scidac(const InputFile& file, const ScidacRecordInfo& info, Statement& 
     statement.precision_bits = info.precision_bits;
     statement.precision_from = "scidac-private-record-xml";
   }
-  if (info.bytes_per_site && *info.bytes_per_site != reals_per_site * 4 &&
-      *info.bytes_per_site != reals_per_site * 8) {
+  if (info.bytes_per_site && *info.bytes_per_site != int64_t(site_reals) * 4 &&
+      *info.bytes_per_site != int64_t(site_reals) * 8) {
     const std::string other = other_gauge_group(*info.bytes_per_site, 1);
     throw FileError(message(file.path(), ": expected four 3x3 matrices a site (288 or 576 bytes), found ",
                             *info.bytes_per_site, " bytes a site of type '", printable(info.datatype), "'",
@@ -92,7 +92,7 @@ void add_scidac(const InputFile& file, const ScidacRecordInfo& info, Statement& 
 /// Adds a single extent that is missing: it follows from the size of the data, where the precision is known.
 void add_extent_by_size(const LimeRecord& data, Statement& statement) {
   if (statement.missing_extents() != 1 || !statement.precision_bits) return;
-  int64_t sites = data.bytes / (reals_per_site * (*statement.precision_bits / 8));
+  int64_t sites = data.bytes / (int64_t(site_reals) * (*statement.precision_bits / 8));
   for (const auto& extent : statement.extents) {
     if (!extent) continue;
     if (*extent < 1 || sites % *extent != 0) return;
@@ -114,13 +114,13 @@ void settle_lattice(const InputFile& file, const LimeRecord& data, Statement& st
   }
   // L^4 sites in 64 bits are no hypercube in 32 bits (2 is no fourth power), so one reading at most is a
   // hypercube.
-  int64_t sites = data.bytes / (reals_per_site * (statement.precision_bits.value_or(64) / 8));
+  int64_t sites = data.bytes / (int64_t(site_reals) * (statement.precision_bits.value_or(64) / 8));
   if (!statement.precision_bits && !options.lattice && !hypercube_of(sites) && hypercube_of(2 * sites))
     sites *= 2;
   const std::string other = other_gauge_group(data.bytes, 0);
   const std::string hint =
       !other.empty() ? "; it has " + other
-      : data.bytes % (reals_per_site * 4) != 0
+      : data.bytes % (int64_t(site_reals) * 4) != 0
           ? message("; its ", data.bytes, " bytes are no whole number of sites with four 3x3 matrices")
           : "";
   const Coord lattice = lattice_without_header(file, sites, options, header.report, hint);
@@ -135,7 +135,7 @@ void settle_lattice(const InputFile& file, const LimeRecord& data, Statement& st
 
 void settle_precision(const InputFile& file, const LimeRecord& data, Statement& statement,
                       FileReport& report) {
-  const int64_t reals = product(report.lattice) * reals_per_site;
+  const int64_t reals = product(report.lattice) * int64_t(site_reals);
   if (!statement.precision_bits) {
     statement.precision_from = "the size of the data";
     report.precision_bits = data.bytes == reals * 4 ? 32 : 64;
@@ -182,7 +182,7 @@ GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
   const std::vector<LimeRecord> records = scan_lime(file, report.warnings);
   int data = find_record(records, "ildg-binary-data");
   report.format = data >= 0 ? GaugeFormat::ildg : GaugeFormat::scidac;
-  if (data < 0) data = find_scidac_data(file, records, {reals_per_site * 4, reals_per_site * 8});
+  if (data < 0) data = find_scidac_data(file, records, {int64_t(site_reals) * 4, int64_t(site_reals) * 8});
   if (data < 0)
     throw FileError(message(
         file.path(),
@@ -220,7 +220,7 @@ std::string ildg_format_xml(const Coord& lattice, int precision_bits) {
 int64_t write_lime(OutputFile& file, const LinksToWrite& links, bool is_ildg, const WriteOptions& options) {
   const Coord& lattice = links.geometry.lattice();
   const int bits = links.real_format.bits;
-  const int64_t bytes = product(lattice) * reals_per_site * (bits / 8);
+  const int64_t bytes = product(lattice) * int64_t(site_reals) * (bits / 8);
   LimeWriter writer(file);
   writer.write("scidac-private-file-xml", scidac_private_file_xml(lattice), true, false);
   writer.write("scidac-file-xml",

@@ -13,7 +13,6 @@ namespace trellis::io {
 
 namespace {
 
-constexpr size_t link_reals = 18;
 using Complex = std::complex<double>;
 
 Complex entry(const double* link, int row, int column) {

@@ -11,7 +11,7 @@
 namespace trellis::io {
 
 namespace {
-constexpr int64_t header_bytes = 96, version_1_header_bytes = 28;
+constexpr int64_t milc_header_bytes = 96, version_1_header_bytes = 28;
 constexpr size_t extents_at = 4, stamp_at = 20, stamp_bytes = 64, order_at = 84, sums_at = 88;
 
 /// Fills in what the rest of a header of version 5 says.
@@ -30,13 +30,13 @@ void inspect_version_5(const InputFile& file, const std::byte* bytes, GaugeFileH
 GaugeFileHeader inspect_milc(InputFile& file, const ReadOptions& options) {
   GaugeFileHeader header;
   FileReport& report = header.report;
-  std::byte bytes[header_bytes];
+  std::byte bytes[milc_header_bytes];
   file.read_common(0, 4, bytes);
   const uint32_t big = load_u32(bytes, ByteOrder::big);
   const bool is_big = big == milc_magic || big == milc_version_1_magic;
   header.order = is_big ? ByteOrder::big : ByteOrder::little;
   const bool is_version_5 = load_u32(bytes, header.order) == milc_magic;
-  header.data_offset = is_version_5 ? header_bytes : version_1_header_bytes;
+  header.data_offset = is_version_5 ? milc_header_bytes : version_1_header_bytes;
   file.read_common(0, header.data_offset, bytes);
   report.format = GaugeFormat::milc;
   report.precision_bits = 32;
@@ -60,15 +60,15 @@ int64_t write_milc(OutputFile& file, const LinksToWrite& links, const WriteOptio
   const ByteOrder order = links.real_format.order;
   TRELLIS_REQUIRE(options.date.size() < stamp_bytes,
                   "the date of a MILC file has at most 63 characters, got ", options.date.size());
-  std::byte header[header_bytes] = {};
+  std::byte header[milc_header_bytes] = {};
   store_u32(header, milc_magic, order);
   for (size_t mu = 0; mu < Nd; ++mu) store_u32(header + 4 + 4 * mu, uint32_t(lattice[mu]), order);
   std::memcpy(header + stamp_at, options.date.data(), options.date.size());
-  const auto sums = write_site_ordered(file, header_bytes, links, 3, GaugeFormat::milc);
+  const auto sums = write_site_ordered(file, milc_header_bytes, links, 3, GaugeFormat::milc);
   store_u32(header + sums_at, sums[0], order);
   store_u32(header + sums_at + 4, sums[1], order);
-  file.write_common(0, header, header_bytes);
-  return header_bytes + product(lattice) * 288;
+  file.write_common(0, header, milc_header_bytes);
+  return milc_header_bytes + product(lattice) * 288;
 }
 
 }  // namespace trellis::io

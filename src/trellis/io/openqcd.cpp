@@ -14,8 +14,7 @@ namespace trellis::io {
 
 namespace {
 
-constexpr int64_t header_bytes = 24, link_bytes = 144, site_bytes = 8 * link_bytes;
-constexpr size_t link_reals = 18;
+constexpr int64_t openqcd_header_bytes = 24, link_bytes = 144, site_bytes = 8 * link_bytes;
 constexpr int direction_slot[Nd] = {1, 2, 3, 0};  ///< x y z t have these places in the file's order t x y z
 constexpr RealFormat real_format{64, ByteOrder::little};
 /// Raw files of DDalphaAMG have the axes of openQCD's names in `ddalphaamg`, and their own in `x_fastest`.
@@ -43,7 +42,7 @@ int64_t expected_bytes(const std::array<int64_t, 4>& extents) {
     if (extent < 2 || extent % 2 != 0 || extent > 8192) return -1;
     sites *= extent;
   }
-  return header_bytes + sites * Nd * link_bytes;
+  return openqcd_header_bytes + sites * Nd * link_bytes;
 }
 
 int64_t file_site(const Coord& x, const Coord& lattice) {
@@ -54,13 +53,13 @@ int64_t file_site(const Coord& x, const Coord& lattice) {
 int64_t link_offset(Coord x, int mu, const Coord& lattice, LinkOrder order) {
   if (order == LinkOrder::x_fastest) {
     const int64_t site = x[0] + lattice[0] * (x[1] + lattice[1] * (x[2] + int64_t(lattice[2]) * x[3]));
-    return header_bytes + (site * Nd + (Nd - 1 - mu)) * link_bytes;
+    return openqcd_header_bytes + (site * Nd + (Nd - 1 - mu)) * link_bytes;
   }
   if (order == LinkOrder::ddalphaamg)
-    return header_bytes + (file_site(x, lattice) * Nd + direction_slot[mu]) * link_bytes;
+    return openqcd_header_bytes + (file_site(x, lattice) * Nd + direction_slot[mu]) * link_bytes;
   const bool is_backward = site_parity(x) == 0;  // then it is stored with the odd site x + mu
   if (is_backward) x[mu] = (x[mu] + 1) % lattice[mu];
-  return header_bytes + (file_site(x, lattice) / 2) * site_bytes +
+  return openqcd_header_bytes + (file_site(x, lattice) / 2) * site_bytes +
          (2 * direction_slot[mu] + (is_backward ? 1 : 0)) * link_bytes;
 }
 
@@ -173,12 +172,12 @@ ByteOrder order_of(InputFile& file) {
 }  // namespace
 
 bool is_openqcd(InputFile& file) {
-  if (file.size() < header_bytes) return false;
+  if (file.size() < openqcd_header_bytes) return false;
   return expected_bytes(extents_of(file, order_of(file))) == file.size();
 }
 
 std::string why_not_openqcd(InputFile& file) {
-  if (file.size() < header_bytes) return "";
+  if (file.size() < openqcd_header_bytes) return "";
   const std::array<int64_t, 4> extents = extents_of(file, ByteOrder::little);
   const int64_t expected = expected_bytes(extents);
   if (expected > file.size())
@@ -196,7 +195,7 @@ GaugeFileHeader inspect_openqcd(InputFile& file, const ReadOptions& options) {
   header.report.format = GaugeFormat::openqcd;
   header.order = order_of(file);
   header.report.lattice = checked_lattice(file, extents_of(file, header.order), Nd * link_bytes);
-  header.data_offset = header_bytes;
+  header.data_offset = openqcd_header_bytes;
   std::byte plaquette[8];
   file.read_common(16, sizeof plaquette, plaquette);
   // openQCD itself allows this for the rounding of two different sums of 6 V plaquettes. The format has no
@@ -228,11 +227,11 @@ void read_as_ddalphaamg(InputFile& file, const GaugeFileHeader& header, const Ge
 
 int64_t write_openqcd(OutputFile& file, const LinksToWrite& links) {
   const Coord& lattice = links.geometry.lattice();
-  std::byte header[header_bytes];
+  std::byte header[openqcd_header_bytes];
   for (int mu = 0; mu < Nd; ++mu)
     store_u32(header + 4 * direction_slot[mu], uint32_t(lattice[size_t(mu)]), ByteOrder::little);
   store_f64(header + 16, 3.0 * links.plaquette, ByteOrder::little);
-  file.write_common(0, header, header_bytes);
+  file.write_common(0, header, openqcd_header_bytes);
   std::vector<std::byte> bytes;
   for_each_slab(links.geometry, LinkOrder::openqcd, [&](const std::vector<StoredLink>& stored) {
     bytes.resize(stored.size() * link_bytes);
@@ -241,7 +240,7 @@ int64_t write_openqcd(OutputFile& file, const LinksToWrite& links) {
                    link_reals, real_format);
     file.write_pieces(pieces_of(stored), bytes.data());
   });
-  return header_bytes + product(lattice) * Nd * link_bytes;
+  return openqcd_header_bytes + product(lattice) * Nd * link_bytes;
 }
 
 }  // namespace trellis::io

@@ -5,6 +5,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/gauge/loops.hpp"
+#include "trellis/io/gauge_format.hpp"
 #include "trellis/io/link_checks.hpp"
 #include "trellis/io/text.hpp"
 
@@ -12,7 +13,6 @@ namespace trellis::io {
 
 namespace {
 
-constexpr size_t link_reals = 18;
 /// Programs may add the plaquettes in another order and precision; those of another order of links differ by
 /// far more.
 constexpr double plaquette_tolerance = 1e-8;

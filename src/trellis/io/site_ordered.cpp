@@ -66,8 +66,6 @@ void complete_third_row(double* link) {
   }
 }
 
-constexpr size_t site_reals = 72, link_reals = 18;
-
 void decode_site(const std::byte* in, double* site, int rows, RealFormat format) {
   if (rows == 3) {
     decode_reals(in, site, site_reals, format);

@@ -7,6 +7,10 @@
 
 namespace trellis {
 
+/// Three quarks stand in these orders.
+inline constexpr std::array<int, 3> permutations[6] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                                       {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
 using ThreeQuarks = std::array<const Propagator*, 3>;
 
 /// Returns the propagators of a term. Throws BadArgument where one is missing or they do not fit.

@@ -8,8 +8,6 @@
 namespace trellis {
 
 namespace {
-constexpr std::complex<double> i1{0.0, 1.0};
-
 /// Returns the hop of i w U, w real: i (forward - backward) hops with weights w. The backward hop has the
 /// conjugate of the link, so that real and imaginary parts of complex weights need a field each.
 std::unique_ptr<HoppingTerm> weighted_hop(const GaugeField& U, const WilsonParams& hops,

@@ -14,8 +14,6 @@
 namespace trellis {
 
 namespace {
-constexpr int column_count = Propagator::columns_per_propagator;
-
 /// Calls f(coordinates) for all local sites.
 template <class F>
 void for_each_local(const Geometry& g, const F& f) {
@@ -24,7 +22,7 @@ void for_each_local(const Geometry& g, const F& f) {
 
 SpinorField four_dimensional(const DomainWallMatrix& matrix) {
   FieldSpec spec;
-  spec.rhs = column_count;
+  spec.rhs = Propagator::columns_per_propagator;
   spec.backend = matrix.choice().backend;
   return SpinorField(matrix.hop().lattice_ptr(), spec);
 }
@@ -112,9 +110,9 @@ void require_guess(const DomainWallSolve& how, const DomainWallMatrixPtr& matrix
   if (!how.guess) return;
   const std::vector<SpinorField>& guess = *how.guess;
   const int Ls = matrix->params().Ls;
-  TRELLIS_REQUIRE(int(guess.size()) * how.columns_per_solve == column_count, "a guess in solves of ",
-                  how.columns_per_solve, " columns has ", column_count / how.columns_per_solve,
-                  " fields, not ", guess.size());
+  TRELLIS_REQUIRE(int(guess.size()) * how.columns_per_solve == Propagator::columns_per_propagator,
+                  "a guess in solves of ", how.columns_per_solve, " columns has ",
+                  Propagator::columns_per_propagator / how.columns_per_solve, " fields, not ", guess.size());
   const LatticePtr& lattice = matrix->hop().lattice_ptr();
   for (const SpinorField& psi : guess) {
     TRELLIS_REQUIRE(psi.slices() == Ls, "a guess has the operator's Ls = ", Ls, ", not Ls = ", psi.slices());
@@ -132,8 +130,9 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
   TRELLIS_REQUIRE(
       matrix->choice().precision == Precision::double_precision,
       "propagators are solved with an operator in double (its inner precision is part of the solver)");
-  TRELLIS_REQUIRE(how.columns_per_solve >= 1 && column_count % how.columns_per_solve == 0,
-                  "columns per solve: ", how.columns_per_solve, " does not divide ", column_count);
+  TRELLIS_REQUIRE(
+      how.columns_per_solve >= 1 && Propagator::columns_per_propagator % how.columns_per_solve == 0,
+      "columns per solve: ", how.columns_per_solve, " does not divide ", Propagator::columns_per_propagator);
   const int Ls = matrix->params().Ls, batch = how.columns_per_solve;
   require_guess(how, matrix);
   const auto D5 = std::make_shared<DomainWallOperator>(matrix);
@@ -143,7 +142,7 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
   if (Ls % 2 == 0) midpoint.emplace(SpinorField::like(quark));
   SolveReport report;
   std::vector<SpinorField> five;
-  for (int first = 0; first < column_count; first += batch) {
+  for (int first = 0; first < Propagator::columns_per_propagator; first += batch) {
     SpinorField b = D5->make_field(batch), psi = SpinorField::like(b);
     set_source(b, first);
     if (how.guess) copy(psi, (*how.guess)[size_t(first / batch)]);

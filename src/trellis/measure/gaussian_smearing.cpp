@@ -9,7 +9,6 @@
 namespace trellis {
 
 namespace {
-constexpr int spatial_directions = 3;
 
 /// It does one step: out = (1 - 6 a) in + a (hops of in), on the blocks [begin, end) of both parities.
 class GaussianStep {

@@ -17,6 +17,7 @@ struct GaussianSmearing {
 };
 
 inline constexpr int all_times = -1;
+inline constexpr int spatial_directions = 3;
 
 /// Smears all right-hand sides of psi on one (global) time slice or on all of them; other slices keep their
 /// bits. The bits are the same for every process grid, thread count and lane count.

@@ -8,10 +8,6 @@
 namespace trellis {
 
 namespace {
-constexpr std::complex<double> i1{0.0, 1.0};
-constexpr std::array<int, 3> permutations[6] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
-                                                {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-
 /// Returns the diquark of the conjugate: q^dagger = qbar gamma_t, so (q0^T G q1)^dagger = qbar0 (gamma_t G*
 /// gamma_t^T) qbar1 up to the order that the colour tensor makes up for.
 GammaMatrix conjugate_diquark(GammaMatrix G) {

@@ -9,9 +9,6 @@
 namespace trellis {
 
 namespace {
-constexpr std::array<int, 3> permutations[6] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
-                                                {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-
 /// It has T summed over time slices, for each set of three propagators once.
 class ProjectedSums {
  public:

@@ -9,22 +9,13 @@
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/field/storage/on_host.hpp"
 #include "trellis/kernels/contract/propagator_sites.hpp"
+#include "trellis/measure/positions.hpp"
 #include "trellis/measure/time_slice_sums.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
 
 namespace {
-constexpr int column_count = Propagator::columns_per_propagator;
-
-/// Calls f(position, canonical site) for all local sites.
-template <class F>
-void for_each_position(const SpinorField& field, const F& f) {
-  const Geometry& g = field.geometry();
-  for_each_index(int(g.local_volume()),
-                 [&](int site) { f(field.layout().position(site_coord(site, g.local())), size_t(site)); });
-}
-
 /// Returns the offset in [sink spin][source spin][sink colour][source colour].
 size_t canonical_offset(int sink, int sink_colour, int column) {
   return size_t(((sink * 4 + column / 3) * 3 + sink_colour) * 3 + column % 3);
@@ -41,7 +32,7 @@ void set_from(SpinorField& out, const SpinorField& in) {
 SpinorField spinor_columns(const LatticePtr& lattice, Precision precision) {
   FieldSpec spec;
   spec.precision = precision;
-  spec.rhs = column_count;
+  spec.rhs = Propagator::columns_per_propagator;
   return SpinorField(lattice, spec);
 }
 }  // namespace
@@ -65,17 +56,17 @@ Propagator::Propagator(SpinorField columns, const Coord& source_at, const Bounda
       boundary_{boundary},
       report_{std::move(report)},
       description_{std::move(description)} {
-  TRELLIS_REQUIRE(
-      columns_.subset() == Subset::full && columns_.reals() == 24 && columns_.rhs() == column_count,
-      "a propagator is a full spinor field with 12 right-hand sides, not ", columns_.reals(),
-      " reals a site and ", columns_.rhs(), " right-hand sides");
+  TRELLIS_REQUIRE(columns_.subset() == Subset::full && columns_.reals() == 24 &&
+                      columns_.rhs() == Propagator::columns_per_propagator,
+                  "a propagator is a full spinor field with 12 right-hand sides, not ", columns_.reals(),
+                  " reals a site and ", columns_.rhs(), " right-hand sides");
   TRELLIS_REQUIRE(!is_16_bit(columns_.precision()), "propagators are kept in double or single");
 }
 
 void Propagator::to_canonical(std::complex<double>* out) const {
   on_host(columns_, [&](const SpinorField& columns) {
     for_each_position(columns, [&](const SitePosition& at, size_t site) {
-      for (int column = 0; column < column_count; ++column) {
+      for (int column = 0; column < Propagator::columns_per_propagator; ++column) {
         std::complex<double> psi[12];
         columns.get_site(at, column, reinterpret_cast<double*>(psi));
         for (int i = 0; i < 12; ++i) out[site * 144 + canonical_offset(i / 3, i % 3, column)] = psi[i];
@@ -89,7 +80,7 @@ Propagator Propagator::from_canonical(const LatticePtr& lattice, const std::comp
                                       Precision precision) {
   SpinorField columns = spinor_columns(lattice, precision);
   for_each_position(columns, [&](const SitePosition& at, size_t site) {
-    for (int column = 0; column < column_count; ++column) {
+    for (int column = 0; column < Propagator::columns_per_propagator; ++column) {
       std::complex<double> psi[12];
       for (int i = 0; i < 12; ++i) psi[i] = in[site * 144 + canonical_offset(i / 3, i % 3, column)];
       columns.set_site(at, column, reinterpret_cast<const double*>(psi));
@@ -157,7 +148,7 @@ Propagator sink_smeared(const Propagator& S, const GaugeField& links, const Gaus
 }
 
 size_t propagator_bytes(const Geometry& geometry, Precision precision) {
-  return size_t(geometry.local_volume()) * column_count * 24 * element_bytes(precision);
+  return size_t(geometry.local_volume()) * Propagator::columns_per_propagator * 24 * element_bytes(precision);
 }
 
 /// An even-odd solve has b and x on all sites, source and solution of the Schur system and the solver's

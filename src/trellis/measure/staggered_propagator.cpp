@@ -6,22 +6,13 @@
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/field/storage/on_host.hpp"
 #include "trellis/kernels/contract/colour_products.hpp"
+#include "trellis/measure/positions.hpp"
 #include "trellis/measure/two_hop_smearing.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
 
 namespace {
-constexpr int column_count = StaggeredPropagator::columns_per_propagator;
-
-/// Calls f(position, canonical site) for all local sites.
-template <class F>
-void for_each_position(const SpinorField& field, const F& f) {
-  const Geometry& g = field.geometry();
-  for_each_index(int(g.local_volume()),
-                 [&](int site) { f(field.layout().position(site_coord(site, g.local())), size_t(site)); });
-}
-
 /// Returns the columns of a source in the storage of the operator's fields.
 SpinorField right_hand_side(const StaggeredMatrix& matrix, const Source& source) {
   TRELLIS_REQUIRE(kind_of(source) == SourceKind::colour_vector,
@@ -43,7 +34,7 @@ StaggeredPropagator::StaggeredPropagator(SpinorField columns, const Coord& sourc
       report_{std::move(report)},
       description_{std::move(description)} {
   TRELLIS_REQUIRE(columns_.subset() == Subset::full && columns_.reals() == colour_vector_reals &&
-                      columns_.rhs() == column_count,
+                      columns_.rhs() == StaggeredPropagator::columns_per_propagator,
                   "a staggered propagator is a full field of colour vectors with 3 right-hand sides, not ",
                   columns_.reals(), " reals a site and ", columns_.rhs(), " right-hand sides");
   TRELLIS_REQUIRE(columns_.precision() == Precision::double_precision,
@@ -53,7 +44,7 @@ StaggeredPropagator::StaggeredPropagator(SpinorField columns, const Coord& sourc
 void StaggeredPropagator::to_canonical(std::complex<double>* out) const {
   on_host(columns_, [&](const SpinorField& columns) {
     for_each_position(columns, [&](const SitePosition& at, size_t site) {
-      for (int source = 0; source < column_count; ++source) {
+      for (int source = 0; source < StaggeredPropagator::columns_per_propagator; ++source) {
         std::complex<double> vector[3];
         columns.get_site(at, source, reinterpret_cast<double*>(vector));
         for (int sink = 0; sink < 3; ++sink) out[site * 9 + size_t(3 * sink + source)] = vector[sink];
@@ -68,7 +59,7 @@ StaggeredPropagator StaggeredPropagator::from_canonical(const LatticePtr& lattic
                                                         const BoundaryPhases& boundary) {
   SpinorField columns = source_columns(lattice, SourceKind::colour_vector);
   for_each_position(columns, [&](const SitePosition& at, size_t site) {
-    for (int source = 0; source < column_count; ++source) {
+    for (int source = 0; source < StaggeredPropagator::columns_per_propagator; ++source) {
       std::complex<double> vector[3];
       for (int sink = 0; sink < 3; ++sink) vector[sink] = in[site * 9 + size_t(3 * sink + source)];
       columns.set_site(at, source, reinterpret_cast<const double*>(vector));
@@ -108,8 +99,9 @@ std::vector<StaggeredPropagator> solve_staggered_propagators(const StaggeredMatr
   std::vector<StaggeredPropagator> found;
   for (size_t k = 0; k < masses.size(); ++k) {
     SolveReport own = all;
-    const auto first = all.relative_residual.begin() + std::ptrdiff_t(k) * column_count;
-    own.relative_residual.assign(first, first + column_count);
+    const auto first =
+        all.relative_residual.begin() + std::ptrdiff_t(k) * StaggeredPropagator::columns_per_propagator;
+    own.relative_residual.assign(first, first + StaggeredPropagator::columns_per_propagator);
     found.emplace_back(std::move(x[k]), source.at, matrix.phases().boundary, std::move(own),
                        source.description);
   }

@@ -9,7 +9,6 @@
 namespace trellis {
 
 namespace {
-constexpr int spatial_directions = 3;
 
 /// The task is out = x_scalar x + hop_scalar times the sum of the forward and the backward hop; x may be
 /// null.

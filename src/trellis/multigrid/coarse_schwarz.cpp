@@ -17,7 +17,7 @@ namespace trellis {
 namespace {
 
 /// Beyond this an inverse in single is no help to the solver outside.
-constexpr double largest_condition = 1e6;
+constexpr double largest_condition_of_box = 1e6;
 
 /// It has the sites of a box, by parity, as local coordinates.
 struct BoxSites {
@@ -168,7 +168,7 @@ CoarseBoxes::CoarseBoxes(const CoarseMatrix& D, const Coord& box)
     });
   });
   condition_ = lattice_->communicator().maximum(*std::max_element(conditions.begin(), conditions.end()));
-  if (!(condition_ <= largest_condition))
+  if (!(condition_ <= largest_condition_of_box))
     throw NumericError(
         message("a box of the coarse operator is singular, or nearly: its condition is ", condition_));
   const size_t bytes = boxes.size() * reals * element_bytes(spec_.precision);

@@ -15,7 +15,7 @@ namespace trellis {
 
 namespace {
 /// These passes go over noise, with so many steps of the smoother each.
-constexpr int first_steps[] = {4, 8, 12};
+constexpr int first_coarse_steps[] = {4, 8, 12};
 }  // namespace
 
 CoarseSetup::CoarseSetup(CoarseMatrixPtr D, int level, const MultigridParams& params,
@@ -31,7 +31,7 @@ CoarseSetup::CoarseSetup(CoarseMatrixPtr D, int level, const MultigridParams& pa
 
 void CoarseSetup::smooth(SiteField& vectors) {
   SiteField smoothed = SiteField::like(vectors);
-  for (const int steps : first_steps) {
+  for (const int steps : first_coarse_steps) {
     coarse_smoother(steps)->inside(operator_, vectors.rhs())->apply(smoothed, vectors, cost_);
     normalise(smoothed);
     copy(vectors, smoothed);

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "trellis/base/cache_line.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/comm/played_rank.hpp"
 #include "trellis/comm/transport/node_memory.hpp"
@@ -19,9 +20,8 @@
 namespace trellis {
 
 namespace {
-constexpr size_t cache_line = 64;
 
-ExchangePolicy& current() {
+ExchangePolicy& current_policy() {
   static ExchangePolicy policy = [] {
     if (const char* former = std::getenv("TRELLIS_GPU_MESSAGES"); former != nullptr && *former != '\0')
       throw BadArgument(message("TRELLIS_GPU_MESSAGES=", former,
@@ -222,8 +222,8 @@ int most_ranks_of_a_node(const Communicator& communicator) {
 }
 }  // namespace
 
-ExchangePolicy exchange_policy() { return current(); }
-void set_exchange_policy(ExchangePolicy policy) { current() = policy; }
+ExchangePolicy exchange_policy() { return current_policy(); }
+void set_exchange_policy(ExchangePolicy policy) { current_policy() = policy; }
 
 TransportWay choose_transport(Backend backend) {
   if (backend != Backend::cuda) return way_between_hosts(false);

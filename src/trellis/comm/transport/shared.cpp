@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "trellis/base/cache_line.hpp"
 #include "trellis/comm/traffic.hpp"
 #include "trellis/comm/transport/channels.hpp"
 #include "trellis/device/cpu/thread_team.hpp"
@@ -14,8 +15,6 @@ namespace trellis {
 
 namespace {
 using namespace channels;
-
-constexpr size_t cache_line = 64;
 
 /// Writes to each line of a slot that was read. On AMD's cores a line that one core wrote and another one
 /// reads comes with the right to write it, so that this costs little; and the sender gets a line that was

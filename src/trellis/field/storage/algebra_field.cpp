@@ -13,7 +13,7 @@
 namespace trellis {
 
 namespace {
-constexpr int components_per_link = 8, site_reals = Nd * components_per_link;
+constexpr int components_per_link = 8, algebra_reals = Nd * components_per_link;
 }
 
 AlgebraField::AlgebraField(const GaugeField& U)
@@ -21,7 +21,7 @@ AlgebraField::AlgebraField(const GaugeField& U)
       layout_{U.lattice().extended_layout(U.lanes(), GaugeField::halo_width)},
       tables_{U.lattice().gauge_tables(U.lanes(), GaugeField::halo_width, U.backend())},
       precision_{U.precision()},
-      memory_{size_t(tables_->stored_blocks()) * site_reals * size_t(layout_->lanes()) *
+      memory_{size_t(tables_->stored_blocks()) * algebra_reals * size_t(layout_->lanes()) *
                   element_bytes(precision_),
               U.backend()} {}
 
@@ -81,15 +81,15 @@ void AlgebraField::to_canonical(double* out) const {
     std::vector<double> image(memory_.bytes() / sizeof(double));
     memory_.copy_to_host(image.data(), memory_.bytes());
     return for_each_index(int(lattice_->geometry().local_volume()), [&](int site) {
-      for (int n = 0; n < site_reals; ++n)
-        out[size_t(site) * site_reals + size_t(n)] =
+      for (int n = 0; n < algebra_reals; ++n)
+        out[size_t(site) * algebra_reals + size_t(n)] =
             image[offset_on_gpu(site_coord(site, extents), n / 8, n % 8)];
     });
   }
   for_each_index(int(lattice_->geometry().local_volume()), [&](int site) {
     for (int mu = 0; mu < Nd; ++mu) {
       const std::array<double, 8> p = components(site_coord(site, extents), mu);
-      std::memcpy(out + size_t(site) * site_reals + size_t(mu) * 8, p.data(), sizeof(p));
+      std::memcpy(out + size_t(site) * algebra_reals + size_t(mu) * 8, p.data(), sizeof(p));
     }
   });
 }
@@ -99,16 +99,16 @@ void AlgebraField::from_canonical(const double* in) {
   if (backend() == Backend::cuda) {
     std::vector<double> image(memory_.bytes() / sizeof(double), 0.0);
     for_each_index(int(lattice_->geometry().local_volume()), [&](int site) {
-      for (int n = 0; n < site_reals; ++n)
+      for (int n = 0; n < algebra_reals; ++n)
         image[offset_on_gpu(site_coord(site, extents), n / 8, n % 8)] =
-            in[size_t(site) * site_reals + size_t(n)];
+            in[size_t(site) * algebra_reals + size_t(n)];
     });
     return memory_.copy_from_host(image.data(), memory_.bytes());
   }
   for_each_index(int(lattice_->geometry().local_volume()), [&](int site) {
     for (int mu = 0; mu < Nd; ++mu) {
       std::array<double, 8> p;
-      std::memcpy(p.data(), in + size_t(site) * site_reals + size_t(mu) * 8, sizeof(p));
+      std::memcpy(p.data(), in + size_t(site) * algebra_reals + size_t(mu) * 8, sizeof(p));
       set_components(site_coord(site, extents), mu, p);
     }
   });

@@ -12,7 +12,6 @@
 namespace trellis {
 
 namespace {
-constexpr int link_reals = 18, site_reals = 72;
 
 /// Calls f(0.0) or f(0.0f), by the type of the stored reals.
 template <class F>
@@ -33,7 +32,7 @@ GaugeField::GaugeField(Zeros storage) : lattice_{std::move(storage.lattice)}, pr
   layout_ = lattice_->extended_layout(lanes, storage.halo);
   tables_ = lattice_->gauge_tables(lanes, storage.halo, backend);
   const size_t bytes =
-      size_t(tables_->stored_blocks()) * site_reals * size_t(layout_->lanes()) * element_bytes(precision_);
+      size_t(tables_->stored_blocks()) * gauge_reals * size_t(layout_->lanes()) * element_bytes(precision_);
   memory_ = storage.is_zeroed ? Memory(bytes, backend) : Memory::to_be_written(bytes, backend);
   valid_layers_ = storage.is_zeroed ? storage.halo : 0;
 }
@@ -109,12 +108,12 @@ ExtendedTables GaugeField::tables() const { return tables_->views(); }
 template <class Real>
 Real* GaugeField::element(int block, int lane, int mu) const {
   return const_cast<Real*>(static_cast<const Real*>(memory_.data())) +
-         (size_t(block) * Nd + size_t(mu)) * link_reals * size_t(layout_->lanes()) + lane;
+         (size_t(block) * Nd + size_t(mu)) * reals_per_link * size_t(layout_->lanes()) + lane;
 }
 
 size_t GaugeField::offset_on_gpu(int block, int mu, int real) const {
-  return (size_t(block / GpuLayout::warp) * Nd + size_t(mu)) * link_reals * GpuLayout::warp +
-         gpu_component_offset(real, link_reals, block % GpuLayout::warp, gpu_vector_length<double>);
+  return (size_t(block / GpuLayout::warp) * Nd + size_t(mu)) * reals_per_link * GpuLayout::warp +
+         gpu_component_offset(real, reals_per_link, block % GpuLayout::warp, gpu_vector_length<double>);
 }
 
 Link GaugeField::link(const Coord& local, int mu) const {
@@ -164,8 +163,8 @@ void GaugeField::to_canonical(double* out) const {
     memory_.copy_to_host(image.data(), memory_.bytes());
     return for_each_index(int(inner.size()), [&](int i) {
       const int64_t site = site_index(layout_->coord(inner[i], 0), geometry().local());
-      for (int n = 0; n < site_reals; ++n)
-        out[site * site_reals + n] = image[offset_on_gpu(inner[i], n / link_reals, n % link_reals)];
+      for (int n = 0; n < gauge_reals; ++n)
+        out[site * gauge_reals + n] = image[offset_on_gpu(inner[i], n / reals_per_link, n % reals_per_link)];
     });
   }
   with_real(precision_, [&](auto zero) {
@@ -174,8 +173,8 @@ void GaugeField::to_canonical(double* out) const {
         const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
         for (int mu = 0; mu < Nd; ++mu) {
           const auto* p = element<decltype(zero)>(inner[i], lane, mu);
-          for (int k = 0; k < link_reals; ++k)
-            out[site * site_reals + mu * link_reals + k] = double(p[size_t(k) * size_t(W)]);
+          for (int k = 0; k < reals_per_link; ++k)
+            out[site * gauge_reals + mu * reals_per_link + k] = double(p[size_t(k) * size_t(W)]);
         }
       }
     });
@@ -190,8 +189,8 @@ void GaugeField::from_canonical(const double* in) {
     std::vector<double> image(memory_.bytes() / sizeof(double), 0.0);
     for_each_index(int(inner.size()), [&](int i) {
       const int64_t site = site_index(layout_->coord(inner[i], 0), geometry().local());
-      for (int n = 0; n < site_reals; ++n)
-        image[offset_on_gpu(inner[i], n / link_reals, n % link_reals)] = in[site * site_reals + n];
+      for (int n = 0; n < gauge_reals; ++n)
+        image[offset_on_gpu(inner[i], n / reals_per_link, n % reals_per_link)] = in[site * gauge_reals + n];
     });
     return memory_.copy_from_host(image.data(), memory_.bytes());
   }
@@ -202,8 +201,8 @@ void GaugeField::from_canonical(const double* in) {
         const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
         for (int mu = 0; mu < Nd; ++mu) {
           Real* p = element<Real>(inner[i], lane, mu);
-          for (int k = 0; k < link_reals; ++k)
-            p[size_t(k) * size_t(W)] = Real(in[site * site_reals + mu * link_reals + k]);
+          for (int k = 0; k < reals_per_link; ++k)
+            p[size_t(k) * size_t(W)] = Real(in[site * gauge_reals + mu * reals_per_link + k]);
         }
       }
     });

@@ -143,8 +143,6 @@ class Regions {
   std::vector<int64_t> order_;     ///< it orders received_ by offset
 };
 
-constexpr int64_t largest_call = int64_t(1) << 30;
-
 /// Calls transfer(offset, buffer position, bytes, status) for parts that an int can count; stops at the first
 /// error.
 template <class Transfer>
@@ -152,7 +150,7 @@ std::string in_parts(const std::vector<Piece>& pieces, const std::string& what, 
   int64_t at = 0;
   for (Piece p : pieces)
     while (p.bytes > 0) {
-      const int bytes = int(std::min(p.bytes, largest_call));
+      const int bytes = int(std::min(p.bytes, largest_step));
       MPI_Status status;
       errno = 0;
       const int code = transfer(p.offset, at, bytes, &status);

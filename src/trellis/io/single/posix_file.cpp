@@ -14,8 +14,6 @@ namespace trellis::io {
 
 namespace {
 
-constexpr int64_t largest_call = int64_t(1) << 30;
-
 class PosixInputFile final : public InputFile {
  public:
   PosixInputFile(const std::string& path, int64_t size, Communicator& communicator)
@@ -30,7 +28,7 @@ class PosixInputFile final : public InputFile {
   std::string read_merged(const std::vector<Piece>& pieces, std::byte* out) override {
     for (Piece p : pieces)
       while (p.bytes > 0) {
-        const ssize_t got = ::pread(descriptor_, out, size_t(std::min(p.bytes, largest_call)), p.offset);
+        const ssize_t got = ::pread(descriptor_, out, size_t(std::min(p.bytes, largest_step)), p.offset);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return with_errno("reading " + path(), errno);
         if (got == 0)
@@ -62,7 +60,7 @@ class PosixOutputFile final : public OutputFile {
   std::string write_merged(const std::vector<Piece>& pieces, const std::byte* data) override {
     for (Piece p : pieces)
       while (p.bytes > 0) {
-        const ssize_t put = ::pwrite(descriptor_, data, size_t(std::min(p.bytes, largest_call)), p.offset);
+        const ssize_t put = ::pwrite(descriptor_, data, size_t(std::min(p.bytes, largest_step)), p.offset);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) return with_errno("writing " + partial_path(), errno);
         p.offset += put;

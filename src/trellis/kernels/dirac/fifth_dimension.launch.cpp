@@ -11,11 +11,13 @@ namespace trellis {
 
 namespace {
 /// These lengths of the fifth dimension have kernels of their own on GPUs: 24 slices of 16 bits would not fit
-/// into a thread's registers.
-template <class Storage>
-using LengthsInTeams = std::conditional_t<sizeof(typename StorageTraits<Storage>::element) == 2,
+/// into a thread's registers. The emulated layout, which serves tests, has two of them.
+template <class Layout, class Storage>
+using LengthsInTeams =
+    std::conditional_t<std::is_same_v<Layout, GpuLayout>, std::integer_sequence<int, 8, 12>,
+                       std::conditional_t<sizeof(typename StorageTraits<Storage>::element) == 2,
                                           std::integer_sequence<int, 8, 10, 12, 16, 20>,
-                                          std::integer_sequence<int, 8, 10, 12, 16, 20, 24>>;
+                                          std::integer_sequence<int, 8, 10, 12, 16, 20, 24>>>;
 
 template <class Storage, int... Ls>
 bool launch_in_teams(const FifthDimensionCall& call, const SiteRange& sites,
@@ -36,7 +38,7 @@ void launch_fifth_dimension(const FifthDimensionCall& call, const SiteRange& sit
     return launch::for_each_site(sites, call.rhs, ComplexFifthDimension<Layout, Storage>(call));
   constexpr bool is_for_gpus = std::is_base_of_v<GpuLayout, Layout>;
   if constexpr (is_for_gpus)
-    if (launch_in_teams<Storage>(call, sites, LengthsInTeams<Storage>{})) return;
+    if (launch_in_teams<Storage>(call, sites, LengthsInTeams<Layout, Storage>{})) return;
   if constexpr (is_for_gpus && !std::is_same_v<Storage, Half>) {
     using Kernel = FifthDimensionByParts<Layout, Storage>;
     launch::for_each_site(sites, Kernel::slots(call.rhs), Kernel(call));

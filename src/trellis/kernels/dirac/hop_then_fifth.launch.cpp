@@ -54,8 +54,11 @@ bool run_length(const WilsonHopCall& hop, const FifthDimensionCall& fifth, const
     run<Layout, Storage, LinkReals, Ls>(hop, fifth, sites);
     return true;
   };
-  return run_if(std::integral_constant<int, 8>{}) || run_if(std::integral_constant<int, 12>{}) ||
-         run_if(std::integral_constant<int, 16>{});
+  if (run_if(std::integral_constant<int, 8>{})) return true;
+  if constexpr (std::is_same_v<Layout, GpuLayout>)  // emulated, for tests: one length does
+    return false;
+  else
+    return run_if(std::integral_constant<int, 12>{}) || run_if(std::integral_constant<int, 16>{});
 }
 }  // namespace
 

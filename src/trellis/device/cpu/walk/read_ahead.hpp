@@ -6,12 +6,11 @@
 /// lines that were asked for come while the block before is computed. On other processors, and where
 /// everything is in the L2 cache, both cost more than they save: lab/wilson_hop has figures, and a trial
 /// decides.
+#include "trellis/base/cache_line.hpp"
 #include "trellis/device/cpu/for_each_site.hpp"
 #include "trellis/device/launch_trials.hpp"
 
 namespace trellis::cpu {
-
-inline constexpr size_t cache_line = 64;
 
 /// Reads a byte of every cache line.
 inline void read_lines(const void* data, size_t bytes) {
