@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Fail where the machine code of a CUDA kernel is worse than tools/machine_code.txt says.
 
-usage: tools/check_machine_code.py [BUILD FOLDER] [--renew]
+usage: tools/check_machine_code.py [BUILD FOLDER] [--renew | --record]
+       tools/check_machine_code.py --is-current
 
 It reads registers, instructions, accesses to local memory (spills, and arrays that are no registers) and the
 width of all loads and stores out of the objects, so it needs no GPU. The table has one line for a family of
-kernels: a functor and its storage. --renew writes it anew.
+kernels: a functor and its storage. --renew writes it anew. The table names the sources and the compiler of
+which it was made, or which were last compared with it and --record noted; --is-current says by its exit
+status whether those of this tree are the same, so that a check may go without minutes of nvcc.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
 import shutil
@@ -191,6 +195,37 @@ HEAD = f"""\
 """
 
 
+SOURCES = re.compile(r"^# sources (\w+)\n", re.MULTILINE)
+#: The compiler of kernels sees these folders, and of other files these.
+FOLDERS = ("base", "algebra", "lattice", "view", "device", "kernels")
+ENDINGS = (".hpp", ".cuh", ".cu", ".launch.cpp")
+OTHERS = ("cmake/TrellisCuda.cmake", "cmake/TrellisKernels.cmake", "cmake/TrellisFolders.cmake")
+
+
+def compiler() -> str:
+    return subprocess.run([tool("nvcc"), "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def hash_of_sources(root: Path, compiler: str) -> str:
+    """Return a hash of all that nvcc compiles kernels of, but for comments and empty lines."""
+    hashed = hashlib.sha256(compiler.encode())
+    files = [root / name for name in OTHERS]
+    for folder in FOLDERS:
+        paths = (root / "src" / "trellis" / folder).rglob("*")
+        files += sorted(path for path in paths if path.name.endswith(ENDINGS))
+    for file in files:
+        text = re.sub(r"(^|\s)//.*", "", file.read_text(), flags=re.MULTILINE)
+        lines = "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
+        hashed.update(f"\n{file.relative_to(root)}\n{lines}".encode())
+    return hashed.hexdigest()[:32]
+
+
+def with_sources(text: str, sources: str) -> str:
+    """Return a table that names other sources."""
+    line = f"# sources {sources}\n"
+    return SOURCES.sub(line, text) if SOURCES.search(text) else HEAD + line + text.removeprefix(HEAD)
+
+
 def write_table(found: dict[str, Family]) -> str:
     names = [field.name for field in fields(Family)]
     width = max([len(name) for name in found] + [6])
@@ -259,9 +294,19 @@ def main() -> int:
     parser.add_argument(
         "build", nargs="?", type=Path, default=ROOT / "build" / "cuda", help="a build with nvcc"
     )
-    parser.add_argument("--renew", action="store_true", help="write the table instead of comparing with it")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--renew", action="store_true", help="write the table instead of comparing with it")
+    way.add_argument("--record", action="store_true", help="note the sources where nothing is worse")
+    way.add_argument("--is-current", action="store_true", help="compare sources and compiler, and no code")
     parser.add_argument("--table", type=Path, default=TABLE, help="another table")
     arguments = parser.parse_args()
+    sources = hash_of_sources(ROOT, compiler())
+    if arguments.is_current:
+        noted = SOURCES.search(arguments.table.read_text())
+        is_current = noted is not None and noted[1] == sources
+        word = "" if is_current else "not "
+        print(f"the sources and the compiler of CUDA kernels are {word}those of {TABLE.name}")
+        return 0 if is_current else 1
     objects = objects_of(arguments.build)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = families_of(kernel for group in pool.map(kernels_of_object, objects) for kernel in group)
@@ -273,7 +318,7 @@ def main() -> int:
         return 1
     count = sum(family.kernels for family in found.values())
     if arguments.renew:
-        arguments.table.write_text(write_table(found))
+        arguments.table.write_text(with_sources(write_table(found), sources))
         print(f"machine code: {count} kernels in {len(found)} families, written to {arguments.table}")
         return 0
     if not arguments.table.exists():
@@ -283,6 +328,8 @@ def main() -> int:
     for problem in problems:
         print(problem)
     print(f"machine code: {count} kernels in {len(found)} families, {len(problems)} violations")
+    if arguments.record and not problems:
+        arguments.table.write_text(with_sources(arguments.table.read_text(), sources))
     if problems:
         print("Where they are meant, tools/check_machine_code.py --renew writes the table anew.")
     return 1 if problems else 0

@@ -51,6 +51,13 @@ std::vector<Rung> rungs_for(int slots) {
   return rungs;
 }
 
+/// Registers hold so many lanes (base/precision.cpp); other lanes take minutes to compile.
+#ifdef __AVX512F__
+constexpr int lanes_in_double = 8, lanes_otherwise = 16;
+#else
+constexpr int lanes_in_double = 4, lanes_otherwise = 8;
+#endif
+
 template <class Storage, int W, int LinkReals>
 class Ladder {
  public:
@@ -226,9 +233,9 @@ int run(int argc, char** argv) {
     GaugeField U(make_lattice(extents));
     bench::fill_random_su3(U, 1);
     for (const Precision precision : options.precisions) {
-      if (precision == Precision::double_precision) climb_links<double, 8>(U, precision, options);
-      if (precision == Precision::single_precision) climb_links<float, 16>(U, precision, options);
-      if (precision == Precision::fp16_precision) climb_links<Fp16, 16>(U, precision, options);
+      if (precision == Precision::double_precision) climb_links<double, lanes_in_double>(U, precision, options);
+      if (precision == Precision::single_precision) climb_links<float, lanes_otherwise>(U, precision, options);
+      if (precision == Precision::fp16_precision) climb_links<Fp16, lanes_otherwise>(U, precision, options);
     }
   }
   return 0;

@@ -546,6 +546,34 @@ ASSEMBLY = """\
 RESOURCES = " Function _Z3hop:\n  REG:96 STACK:8 SHARED:0 LOCAL:0 CONSTANT[0]:600 TEXTURE:0\n"
 
 
+def test_sources_of_machine_code_are_told_apart_but_for_comments(tmp_path: Path) -> None:
+    for name in machine_code.OTHERS:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("set(x 1)\n")
+    kernel = tmp_path / "src" / "trellis" / "kernels" / "hop.launch.cpp"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text("int x = 1;  // one\n")
+    of_host = kernel.with_name("hop.cpp")
+
+    def found(compiler: str = "nvcc 12.8") -> str:
+        return machine_code.hash_of_sources(tmp_path, compiler)
+
+    first = found()
+    kernel.write_text("// two\nint x = 1;\n\n")
+    of_host.write_text("int y;\n")
+    assert found() == first
+    assert found("nvcc 12.9") != first
+    kernel.write_text("int x = 2;  // one\n")
+    assert found() != first
+    kernel.write_text("int x = 1;\n")
+    (tmp_path / machine_code.OTHERS[0]).write_text("set(x 2)\n")
+    assert found() != first
+    table = machine_code.write_table({"Hop<float>": machine_code.Family(1, 96, 0, 1000, 0, 100, 0, 10)})
+    named = machine_code.with_sources(machine_code.with_sources(table, "0" * 32), first)
+    assert machine_code.SOURCES.findall(named) == [first]
+    assert machine_code.read_table(named) == machine_code.read_table(table)
+
+
 def test_the_machine_code_of_a_kernel() -> None:
     [kernel] = machine_code.read_kernels(ASSEMBLY, RESOURCES)
     assert kernel == machine_code.Kernel("_Z3hop", 96, 8, instructions=5, local=1, widths=(1, 1, 1))
