@@ -53,11 +53,11 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to the end and check the exit status (None stands for any but 0).
 
-    The ranks are forks of a process that has imported trellis, unless the environment has what a library reads
-    when it is loaded.
+    The ranks are forks of a process that has imported trellis, unless the environment differs in what a
+    library reads when it is loaded.
     """
     words, whole = command(*arguments, ranks=ranks), environment(**extra)
-    server = server_for(str(arguments[0]), whole)
+    server = server_for(str(arguments[0]) if arguments else "", whole)
     if server is not None:
         at = words.index(sys.executable)
         words[at : at + 3] = [sys.executable, "-I", "-S", prepared_processes.__file__, server]

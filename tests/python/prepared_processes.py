@@ -1,14 +1,15 @@
 """This module starts `trellis` as the fork of a process that has imported its packages.
 
-An interpreter imports for half a second before a command does anything, which is most of what small runs take.
-A process of pytest has one server, which imports once and then forks for every command and every rank. A fork
-executes the program from its `__main__.py` on, with environment, folder and streams of its own, and ends like
-any other process. mpirun starts this file as its ranks, each of which stands for its fork.
+An interpreter imports for nearly a second before a command does anything, which is most of what small runs
+take. A process of pytest has one server, which imports once and then forks for every command and every rank.
+A fork executes the program from its `__main__.py` on, with environment, folder and streams of its own, and
+ends like any other process. mpirun starts this file as its ranks, each of which stands for its fork.
 """
 
 import array
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -43,8 +44,13 @@ def status_of(connection: socket.socket) -> int:
 
 
 def _serve(listener: socket.socket) -> None:
-    """Fork for each request; return in the fork, whose interpreter is to end as if it were not one."""
+    """Fork for each request; return in the fork, whose interpreter is to end as if it were not one.
+
+    Standard input ends with the process of pytest, however that ends, and then the server ends too.
+    """
     while True:
+        if 0 in select.select([listener, 0], [], [])[0]:
+            os._exit(0)
         connection, _ = listener.accept()
         if os.fork() == 0:
             break

@@ -18,7 +18,7 @@ _servers: dict[str, tuple[Path, dict[str, str]]] = {}
 
 def _is_read_late(name: str) -> bool:
     """Return True for variables of the program, but those of its first moments, and for what pytest sets."""
-    return name.startswith("TRELLIS_") and name != "TRELLIS_BUILD" or name == "PYTEST_CURRENT_TEST"
+    return (name.startswith("TRELLIS_") and name != "TRELLIS_BUILD") or name == "PYTEST_CURRENT_TEST"
 
 
 def server_for(command: str, environment: Mapping[str, str]) -> str | None:
@@ -42,19 +42,21 @@ def _started(kind: str, environment: Mapping[str, str]) -> Path:
     process = subprocess.Popen(
         [sys.executable, prepared_processes.__file__, "serve", kind, str(path)],
         env=dict(environment),
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         process_group=0,
     )
 
     def end() -> None:
-        process.kill()
+        assert process.stdin is not None
+        process.stdin.close()
         process.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(end)
     deadline = time.monotonic() + 60
     while not path.exists():
-        assert process.poll() is None and time.monotonic() < deadline, "the server of forks did not start"
+        assert process.poll() is None, "the server of forks ended"
+        assert time.monotonic() < deadline, "the server of forks did not start"
         time.sleep(0.01)
     return path
