@@ -61,9 +61,14 @@ def _serve(listener: socket.socket) -> None:
     length, files, _, _ = socket.recv_fds(connection, 8, 3)
     group, arguments, cwd, environment = json.loads(_received(connection, int.from_bytes(length, "little")))
     os.setpgid(0, group)  # a signal to the ranks of mpirun reaches their forks
+    ended, lives = os.pipe()  # the fork has the second end while it lives
     pid = os.fork()
     if pid != 0:
-        _tell_the_end(pid, connection, files)
+        os.close(lives)
+        for file in files:
+            os.close(file)
+        _tell_the_end(pid, ended, connection)
+    os.close(ended)
     connection.close()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -91,10 +96,10 @@ def _received(connection: socket.socket, size: int) -> bytes:
     return found
 
 
-def _tell_the_end(pid: int, connection: socket.socket, files: list[int]) -> None:
-    """Wait for a process, tell its status, and exit; who asked may have been killed."""
-    for file in files:
-        os.close(file)
+def _tell_the_end(pid: int, ended: int, connection: socket.socket) -> None:
+    """Wait for a process, tell its status, and exit; kill it if who asked for it is killed."""
+    if connection in select.select([ended, connection], [], [])[0]:
+        os.kill(pid, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     try:
         connection.sendall(str(status).encode())

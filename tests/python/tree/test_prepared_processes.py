@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import prepared_processes
@@ -44,7 +45,8 @@ def test_variables_that_libraries_read_when_they_are_loaded_need_a_new_interpret
     assert server_for("info", environment(OMP_NUM_THREADS="7")) is None
 
 
-def test_a_signal_to_the_group_of_a_rank_reaches_its_fork(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kill", [os.killpg, os.kill])
+def test_a_fork_ends_with_its_rank(tmp_path: Path, kill: Callable[[int, int], None]) -> None:
     server = server_for("generate", environment())
     assert server is not None
     write_run_file(tmp_path, heat_bath(sweeps={"total": 10**9, "keep_every": 10**9}))
@@ -57,7 +59,7 @@ def test_a_signal_to_the_group_of_a_rank_reaches_its_fork(tmp_path: Path) -> Non
         process_group=0,
     ) as rank:
         wait_for((tmp_path / "out").exists)
-        os.killpg(rank.pid, signal.SIGKILL)
+        kill(rank.pid, signal.SIGKILL)
         assert rank.wait(60) == -signal.SIGKILL
         assert rank.stdout is not None
         rank.stdout.read()  # this ends when no process has the pipe any more
