@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import prepared_processes
 import pytest
+from prepared_server import server_for
 
 from trellis.ground.compiled_core import load
 from trellis.runs.stopping import STOPPED
@@ -49,15 +51,18 @@ def command(*arguments: object, ranks: int = 1) -> list[str]:
 def run(
     *arguments: object, cwd: Path, ranks: int = 1, status: int | None = 0, **extra: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to the end and check the exit status (None stands for any but 0)."""
+    """Run a command to the end and check the exit status (None stands for any but 0).
+
+    The ranks are forks of a process that has imported trellis, unless the environment differs in what a
+    library reads when it is loaded.
+    """
+    words, whole = command(*arguments, ranks=ranks), environment(**extra)
+    server = server_for(str(arguments[0]) if arguments else "", whole)
+    if server is not None:
+        at = words.index(sys.executable)
+        words[at : at + 3] = [sys.executable, "-I", "-S", prepared_processes.__file__, server]
     found = subprocess.run(
-        command(*arguments, ranks=ranks),
-        cwd=cwd,
-        env=environment(**extra),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        words, cwd=cwd, env=whole, capture_output=True, text=True, timeout=300, check=False
     )
     text = f"{found.stdout}\n{found.stderr}"
     if status is None:

@@ -85,17 +85,11 @@ def test_json(tmp_path: Path) -> None:
     assert found["plaquette_last"] == plaquettes[-1]
 
 
-@pytest.mark.parametrize("ranks, threads", [(1, 2), (2, 1), (4, 1)])
-def test_the_same_bits(plain: Path, tmp_path: Path, ranks: int, threads: int) -> None:
+@pytest.mark.parametrize("ranks, threads, lanes", [(1, 2, 1), (2, 1, 4), (4, 1, 16)])
+def test_the_same_bits(plain: Path, tmp_path: Path, ranks: int, threads: int, lanes: int) -> None:
     folder = write_run(tmp_path)
-    run("generate", "run.toml", cwd=folder, ranks=ranks, OMP_NUM_THREADS=str(threads))
-    assert content(folder) == content(plain)
-
-
-@pytest.mark.parametrize("lanes, ranks", [(1, 1), (4, 2), (16, 1)])
-def test_the_same_bits_with_any_lanes(plain: Path, tmp_path: Path, lanes: int, ranks: int) -> None:
-    folder = write_run(tmp_path)
-    run("generate", "run.toml", cwd=folder, ranks=ranks, TRELLIS_LANES=str(lanes))
+    environment = {"TRELLIS_LANES": str(lanes), "OMP_NUM_THREADS": str(threads)}
+    run("generate", "run.toml", cwd=folder, ranks=ranks, **environment)
     assert content(folder) == content(plain)
 
 

@@ -104,14 +104,14 @@ def test_the_stream(plain: Path) -> None:
     assert "light" not in record["intervals"]
 
 
-def test_the_same_bits_on_four_ranks_and_after_a_stop(plain: Path, tmp_path: Path) -> None:
+def test_the_same_bits_on_four_ranks_and_after_a_stop_with_other_lanes(plain: Path, tmp_path: Path) -> None:
     folder = write_run(tmp_path)
-    run("generate", "run.toml", "--trajectories", 2, cwd=folder)
-    run("generate", "run.toml", cwd=folder, ranks=4)
+    run("generate", "run.toml", "--trajectories", 2, cwd=folder, TRELLIS_LANES="8")
+    run("generate", "run.toml", cwd=folder, ranks=4, TRELLIS_LANES="4")
     assert content(folder) == content(plain)
 
 
-@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+@pytest.mark.parametrize("lanes", [1, 16])
 def test_the_same_bits_with_any_lanes(plain: Path, tmp_path: Path, lanes: int) -> None:
     folder = write_run(tmp_path)
     run("generate", "run.toml", cwd=folder, TRELLIS_LANES=str(lanes))
