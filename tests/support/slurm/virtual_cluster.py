@@ -101,7 +101,7 @@ class VirtualCluster:
         Seconds after which the controller takes a silent node for dead.
     """
 
-    def __init__(self, *, nodes: int = 4, cpus: int = 4, gpus: int = 2, node_timeout: int = 20) -> None:
+    def __init__(self, *, nodes: int = 4, cpus: int = 4, gpus: int = 2, node_timeout: int = 60) -> None:
         self.node_names = [f"n{number}" for number in range(1, nodes + 1)]
         self.cpus, self.gpus, self.node_timeout = cpus, gpus, node_timeout
         self.root = Path("/")
