@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -77,7 +78,12 @@ def compiled(steps: list[Step]) -> list[Step]:
 
 
 def readable(output: str) -> str:
-    """Turn src/CMakeFiles/trellis_io.dir/trellis/io/lime.cpp.o into trellis/io/lime.cpp."""
+    """Turn src/CMakeFiles/trellis_io.dir/trellis/io/lime.cpp.o into trellis/io/lime.cpp.
+
+    Files that are compiled together have the name of their target.
+    """
+    if together := re.search(r"(\w+)\.dir/Unity/unity_(\d+)", output):
+        return f"{together[1]}, files that are compiled together ({together[2]})"
     return output.partition(".dir/")[2].removesuffix(".o").removeprefix("__/kernels/") or output
 
 

@@ -480,6 +480,13 @@ def test_compile_times(capsys: pytest.CaptureFixture[str]) -> None:
     assert compile_times.report(steps, 60.0, limit=23) == 1
 
 
+def test_names_of_compiled_files() -> None:
+    folder = "src/CMakeFiles/trellis_io.dir"
+    assert compile_times.readable(f"{folder}/trellis/io/lime.cpp.o") == "trellis/io/lime.cpp"
+    together = compile_times.readable(f"{folder}/Unity/unity_1_cxx.cxx.o")
+    assert together == "trellis_io, files that are compiled together (1)"
+
+
 def test_kernels_for_tests_are_not_what_users_get(capsys: pytest.CaptureFixture[str]) -> None:
     kernels = "0\t10000\t5\tsrc/CMakeFiles/trellis_kernels_for_tests.dir/hop.double.16.cpu.cpp.o\tdddd\n"
     steps = compile_times.read_log(NINJA_LOG + kernels)
