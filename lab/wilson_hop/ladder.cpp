@@ -233,8 +233,10 @@ int run(int argc, char** argv) {
     GaugeField U(make_lattice(extents));
     bench::fill_random_su3(U, 1);
     for (const Precision precision : options.precisions) {
-      if (precision == Precision::double_precision) climb_links<double, lanes_in_double>(U, precision, options);
-      if (precision == Precision::single_precision) climb_links<float, lanes_otherwise>(U, precision, options);
+      if (precision == Precision::double_precision)
+        climb_links<double, lanes_in_double>(U, precision, options);
+      if (precision == Precision::single_precision)
+        climb_links<float, lanes_otherwise>(U, precision, options);
       if (precision == Precision::fp16_precision) climb_links<Fp16, lanes_otherwise>(U, precision, options);
     }
   }

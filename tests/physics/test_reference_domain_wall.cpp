@@ -106,8 +106,8 @@ TEST(ReferenceDomainWall, shamir_correlators_and_m_res_on_F4) {
 void expect_overlap(const Gauge& U, double mass, double b5, double c5, const std::vector<int>& all_Ls) {
   const WilsonOperator W(U, wilson_clover(-1.8, 0));
   const int n = int(12 * U.volume());
-  const DenseMatrix D_W =
-      test::dense_matrix(n, [&](const test::DenseVector& v) { return test::to_dense(W.apply(test::to_spinors(v))); });
+  const DenseMatrix D_W = test::dense_matrix(
+      n, [&](const test::DenseVector& v) { return test::to_dense(W.apply(test::to_spinors(v))); });
   const DenseMatrix one = DenseMatrix::Identity(n, n);
   DenseMatrix H = (2.0 * one + (b5 - c5) * D_W).partialPivLu().solve((b5 + c5) * D_W);
   const auto times_gamma5 = [](DenseMatrix m) {

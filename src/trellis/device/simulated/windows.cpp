@@ -32,13 +32,13 @@ struct Part {
   uint64_t piece;
 };
 
-struct State {
+struct Windows {
   std::vector<std::unique_ptr<Window>> windows;
   std::vector<Part> parts;  ///< in the order in which they were written
   bool is_delayed = false;
 };
-State& state() {
-  static State& all = *new State;  // it outlives fields in static storage
+Windows& all_windows() {
+  static Windows& all = *new Windows;  // it outlives fields in static storage
   return all;
 }
 
@@ -70,7 +70,7 @@ void arrive(const Part& part) {
 /// Lets the parts that `is_chosen` takes arrive, in random order.
 template <class F>
 void deliver_chosen(const F& is_chosen, uint64_t (*random)()) {
-  std::vector<Part>& parts = state().parts;
+  std::vector<Part>& parts = all_windows().parts;
   const auto chosen =
       std::stable_partition(parts.begin(), parts.end(), [&](const Part& part) { return !is_chosen(part); });
   for (auto last = parts.end(); last != chosen; --last) {
@@ -89,7 +89,8 @@ void take_writes_of(Window& window, int queue, uint64_t piece) {
     while (window.device[first] == window.before[first]) ++first;
     while (window.device[last - 1] == window.before[last - 1]) --last;
     // Bytes between that were not changed have the value that is on its way, or there.
-    state().parts.push_back({&window, first, {window.device + first, window.device + last}, queue, piece});
+    all_windows().parts.push_back(
+        {&window, first, {window.device + first, window.device + last}, queue, piece});
   }
 }
 }  // namespace
@@ -97,45 +98,45 @@ void take_writes_of(Window& window, int queue, uint64_t piece) {
 void* open_window(void* target, size_t bytes) {
   auto window = std::make_unique<Window>();
   *window = {reserve_addresses(bytes), static_cast<char*>(target), bytes, {}};
-  state().is_delayed ? give_own_pages(*window) : give_pages_of_target(*window);
-  state().windows.push_back(std::move(window));
-  return state().windows.back()->device;
+  all_windows().is_delayed ? give_own_pages(*window) : give_pages_of_target(*window);
+  all_windows().windows.push_back(std::move(window));
+  return all_windows().windows.back()->device;
 }
 
 void close_window(void* data) {
-  std::vector<std::unique_ptr<Window>>& windows = state().windows;
+  std::vector<std::unique_ptr<Window>>& windows = all_windows().windows;
   const auto found =
       std::find_if(windows.begin(), windows.end(), [data](const auto& w) { return w->device == data; });
   if (found == windows.end()) return;
   const Window* const window = found->get();
-  for (const Part& part : state().parts)
+  for (const Part& part : all_windows().parts)
     if (part.window == window) arrive(part);
-  std::erase_if(state().parts, [window](const Part& part) { return part.window == window; });
+  std::erase_if(all_windows().parts, [window](const Part& part) { return part.window == window; });
   give_own_pages(*window);
   windows.erase(found);
 }
 
 void delay_writes(bool is_delayed) {
-  if (state().is_delayed == is_delayed) return;
-  state().is_delayed = is_delayed;
-  for (const auto& window : state().windows)
+  if (all_windows().is_delayed == is_delayed) return;
+  all_windows().is_delayed = is_delayed;
+  for (const auto& window : all_windows().windows)
     is_delayed ? give_own_pages(*window) : give_pages_of_target(*window);
 }
 
 void read_windows() {
-  for (const auto& window : state().windows) std::memcpy(window->device, window->target, window->bytes);
-  for (const Part& part : state().parts)  // a process sees its own writes
+  for (const auto& window : all_windows().windows) std::memcpy(window->device, window->target, window->bytes);
+  for (const Part& part : all_windows().parts)  // a process sees its own writes
     std::memcpy(part.window->device + part.offset, part.data.data(), part.data.size());
-  for (const auto& window : state().windows)
+  for (const auto& window : all_windows().windows)
     window->before.assign(window->device, window->device + window->bytes);
 }
 
 void take_writes(int queue, uint64_t piece) {
-  for (const auto& window : state().windows) take_writes_of(*window, queue, piece);
+  for (const auto& window : all_windows().windows) take_writes_of(*window, queue, piece);
 }
 
 void deliver_some(double chance, uint64_t (*random)()) {
-  if (state().parts.empty()) return;
+  if (all_windows().parts.empty()) return;
   deliver_chosen([&](const Part&) { return double(random() >> 11) * 0x1p-53 < chance; }, random);
 }
 
