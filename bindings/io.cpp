@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/io/gauge_file.hpp"
+#include "trellis/io/stored_sites.hpp"
 
 namespace trellis::bindings {
 
@@ -43,6 +44,24 @@ nb::tuple links_and_report(const std::string& path, const Coord& grid, const std
   }();
   return nb::make_tuple(U, report);
 }
+
+/// Returns this rank's numbers [t, z, y, x, number] and the two checksums.
+nb::tuple stored_sites(const std::string& path, const Lattice& lattice, int64_t offset,
+                       int64_t reals_per_site, int precision_bits, bool is_little_endian,
+                       bool has_milc_sums) {
+  const Geometry& geometry = lattice.geometry();
+  const io::StoredSites sites{offset,
+                              reals_per_site,
+                              {precision_bits, is_little_endian ? io::ByteOrder::little : io::ByteOrder::big},
+                              has_milc_sums ? io::StoredSums::milc : io::StoredSums::scidac};
+  auto values = make_array<double>(site_shape(geometry, {size_t(reals_per_site)}));
+  const std::array<uint32_t, 2> sums = [&] {
+    const nb::gil_scoped_release release;
+    return io::read_stored_sites(*io::open_input(path, lattice.communicator()), geometry, sites,
+                                 values.data());
+  }();
+  return nb::make_tuple(values, sums[0], sums[1]);
+}
 }  // namespace
 
 void bind_io(nb::module_& m) {
@@ -61,6 +80,8 @@ void bind_io(nb::module_& m) {
         return probe_gauge_file(path, {lattice, false});
       },
       "path"_a, "lattice"_a, release_gil());
+  m.def("read_stored_sites", stored_sites, "path"_a, "lattice"_a, "offset"_a, "reals_per_site"_a,
+        "precision_bits"_a, "is_little_endian"_a, "has_milc_sums"_a);
   m.def("read_gauge_field", links_and_report, "path"_a, "grid"_a, "lattice"_a, "report_only"_a);
   m.def(
       "write_gauge_field",

@@ -107,9 +107,15 @@ if(TRELLIS_SANITIZE)
        -fno-omit-frame-pointer -g1)  # line numbers are what the sanitizers print; more costs minutes
   list(APPEND trellis_link_flags -fsanitize=address,undefined)
 endif()
-if(TRELLIS_FUZZ)
-  list(APPEND trellis_cxx_flags -fsanitize=fuzzer-no-link)
-endif()
+# trellis_fuzz_options(<target> [READS]): with the preset fuzz, only what reads files counts the branches that it takes and
+# has checks of addresses in place. Elsewhere these are calls, which clang compiles up to four times faster.
+function(trellis_fuzz_options target)
+  if(TRELLIS_FUZZ AND "READS" IN_LIST ARGN)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  elseif(TRELLIS_FUZZ)
+    target_compile_options(${target} PRIVATE "SHELL:-mllvm -asan-instrumentation-with-call-threshold=0")
+  endif()
+endfunction()
 if(TRELLIS_CUDA_SIMULATED)
   list(APPEND trellis_cxx_flags -g1)  # enough for a backtrace; -g doubles the time of this build
 endif()

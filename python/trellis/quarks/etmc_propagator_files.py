@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import re
 import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -82,16 +81,10 @@ def read_etmc_propagator(
     files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     names = [file_path(path) for path in files]
     at, angles = site_of(lattice, source_at), _angles(theta)
-    fields, notes = on_root(lambda: _checked_fields(names, lattice))
+    fields, notes = on_root(lambda: _twelve_fields(names, lattice))
     warn_on_root(names[0], notes)
-    x, y, z, t = lattice.extents
-    origin, local = lattice.origin, lattice.local_extents
-    box = tuple(slice(origin[mu], origin[mu] + local[mu]) for mu in (3, 2, 1, 0))
-    columns = []
-    for field in fields:
-        stored = np.memmap(field.path, f">f{field.bits // 8}", "r", field.at, (t, z, y, x, 4, 3, 2))
-        part = np.asarray(stored[box], dtype=np.float64)
-        columns.append(part[..., 0] + 1j * part[..., 1])
+    local = lattice.local_extents
+    columns = [_numbers(field, lattice) for field in fields]
     values = np.stack(columns, axis=-1).reshape(*local[::-1], 4, 3, 4, 3)  # sink, then source
     values *= _turns(lattice, at, angles)[..., None, None, None, None]
     gamma_y = np.asarray(load().gamma_matrix("gamma_y"))
@@ -119,16 +112,13 @@ def _turns(lattice: Geometry, at: Sequence[int], theta: NDArray[np.float64]) -> 
     return found[0]
 
 
-def _checked_fields(names: list[str], lattice: Geometry) -> tuple[list[_Field], list[str]]:
-    """Return the twelve columns, and notes on those that have no checksums."""
+def _twelve_fields(names: list[str], lattice: Geometry) -> tuple[list[_Field], list[str]]:
+    """Return the places of twelve columns, and notes on those that have no checksums."""
     fields = [field for name in names for field in _fields_of(name, lattice)]
     if len(fields) != _COLUMNS:
         listed = names[0] if len(names) == 1 else f"{len(names)} files from {names[0]} on"
         raise FileError(f"{listed}: expected 12 columns, one for each spin and colour of the source, found "
                         f"{len(fields)}")  # fmt: skip
-    for field in fields:
-        if field.checksums is not None:
-            _compare(field, lattice)
     without = sum(field.checksums is None for field in fields)
     return fields, [f"{without} of 12 columns have no checksums"] if without else []
 
@@ -211,19 +201,19 @@ def _stated_sums(path: str, text: str) -> tuple[int, int]:
         raise FileError(f"{path}: scidac-checksum: expected suma and sumb, found {text!r}") from None
 
 
-def _compare(field: _Field, lattice: Geometry) -> None:
-    """Compare SciDAC's checksums: CRC-32 of each site, rotated by its number modulo 29 and 31."""
-    of_site = _NUMBERS * 2 * field.bits // 8
-    stored = np.memmap(field.path, np.uint8, "r", field.at, (lattice.volume, of_site))
-    sums = np.empty(lattice.volume, dtype=np.uint64)
-    for site in range(lattice.volume):
-        sums[site] = zlib.crc32(stored[site].tobytes())
-    found = []
-    for modulus in (29, 31):
-        by = np.arange(lattice.volume, dtype=np.uint64) % np.uint64(modulus)
-        turned = ((sums << by) | (sums >> (np.uint64(32) - by))) & np.uint64(0xFFFFFFFF)
-        found.append(int(np.bitwise_xor.reduce(turned)))
-    if tuple(found) != field.checksums:
-        expected = " ".join(f"{value:08x}" for value in field.checksums or ())
+def _numbers(field: _Field, lattice: Geometry) -> NDArray[np.complex128]:
+    """Return a rank's part of a field, [t, z, y, x, 3 spin + colour], and compare checksums. Collective."""
+    values, *found = load().read_stored_sites(
+        field.path,
+        lattice._core,
+        field.at,
+        2 * _NUMBERS,
+        field.bits,
+        is_little_endian=False,
+        has_milc_sums=False,
+    )
+    if field.checksums is not None and tuple(found) != field.checksums:
+        expected = " ".join(f"{value:08x}" for value in field.checksums)
         said = " ".join(f"{value:08x}" for value in found)
         raise ChecksumError(f"{field.path}: field at byte {field.at}: expected {expected}, found {said}")
+    return values.view(np.complex128)

@@ -13,10 +13,10 @@ import struct
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..gauge.geometry import Geometry
 from ..ground.arguments import file_path, instance, phases
+from ..ground.compiled_core import load
 from ..ground.errors import ChecksumError, FileError
 from ..ground.parallel import on_root
 from .operators import ANTIPERIODIC_IN_TIME
@@ -25,7 +25,6 @@ from .staggered_propagators import StaggeredPropagator
 
 _MAGIC = 23209
 _HEADER_BYTES, _CHECK_BYTES, _COLOURS, _WORDS_PER_SITE = 88, 12, 3, 6
-_WORDS_AT_ONCE = 29 * 31 * 4096
 
 
 def read_milc_staggered_propagator(
@@ -62,15 +61,19 @@ def read_milc_staggered_propagator(
     """
     lattice, path = instance("geometry", geometry, Geometry), file_path(path)
     at, used = site_of(lattice, source_at), phases(boundary or ANTIPERIODIC_IN_TIME)
-    order = on_root(lambda: _checked_order(path, lattice))
-    x, y, z, t = lattice.extents
-    origin, local = lattice.origin, lattice.local_extents
-    box = tuple(slice(origin[mu], origin[mu] + local[mu]) for mu in (3, 2, 1, 0))
+    order, sums = on_root(lambda: _order_and_sums(path, lattice))
     columns = []
     for colour in range(_COLOURS):
-        stored = np.memmap(path, f"{order}f4", "r", _data_at(lattice, colour), (t, z, y, x, _COLOURS, 2))
-        part = np.asarray(stored[box], dtype=np.float64)
-        columns.append(part[..., 0] + 1j * part[..., 1])
+        values, *found = load().read_stored_sites(
+            path, lattice._core, _data_at(lattice, colour), _WORDS_PER_SITE, 32,
+            is_little_endian=order == "<", has_milc_sums=True,
+        )  # fmt: skip
+        for name, stored, own in zip(("sum29", "sum31"), sums[colour], found, strict=True):
+            if stored != own:
+                raise ChecksumError(
+                    f"{path}: {name} of colour {colour}: expected {stored:08x}, found {own:08x}"
+                )
+        columns.append(values.view(np.complex128))
     return StaggeredPropagator.from_numpy(np.stack(columns, axis=-1), lattice, source_at=at, boundary=used)
 
 
@@ -80,8 +83,8 @@ def _data_at(lattice: Geometry, colour: int) -> int:
     return _HEADER_BYTES + colour * of_colour + _CHECK_BYTES
 
 
-def _checked_order(path: str, lattice: Geometry) -> str:
-    """Return the byte order of a file whose header, size and checksums are right."""
+def _order_and_sums(path: str, lattice: Geometry) -> tuple[str, list[tuple[int, int]]]:
+    """Return the byte order of a file whose header and size are right, and its checksums of each colour."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         header = file.read(_HEADER_BYTES)
@@ -101,31 +104,13 @@ def _checked_order(path: str, lattice: Geometry) -> str:
     expected = _data_at(lattice, _COLOURS) - _CHECK_BYTES
     if size != expected:
         raise FileError(f"{path}: expected {expected} bytes for three colours, found {size}")
-    for colour in range(_COLOURS):
-        _compare_checksums(path, order, lattice, colour)
-    return order
+    return order, [_stated_sums(path, order, lattice, colour) for colour in range(_COLOURS)]
 
 
-def _compare_checksums(path: str, order: str, lattice: Geometry, colour: int) -> None:
-    at = _data_at(lattice, colour)
+def _stated_sums(path: str, order: str, lattice: Geometry, colour: int) -> tuple[int, int]:
     with open(path, "rb") as file:
-        file.seek(at - _CHECK_BYTES)
+        file.seek(_data_at(lattice, colour) - _CHECK_BYTES)
         stated, *sums = struct.unpack(f"{order}3I", file.read(_CHECK_BYTES))
     if stated != colour:
         raise FileError(f"{path}: expected the colour {colour} of the source, found {stated}")
-    words = np.memmap(path, f"{order}u4", "r", at, _WORDS_PER_SITE * lattice.volume)
-    found = [_rotated_sum(words, modulus) for modulus in (29, 31)]
-    for name, stored, own in zip(("sum29", "sum31"), sums, found, strict=True):
-        if stored != own:
-            raise ChecksumError(f"{path}: {name} of colour {colour}: expected {stored:08x}, found {own:08x}")
-
-
-def _rotated_sum(words: NDArray[np.uint32], modulus: int) -> int:
-    """Return the exclusive or of all words, each rotated left by its index modulo `modulus`."""
-    total = 0
-    for first in range(0, len(words), _WORDS_AT_ONCE):  # a multiple of both moduli
-        part = words[first : first + _WORDS_AT_ONCE].astype(np.uint64)
-        by = np.arange(len(part), dtype=np.uint64) % np.uint64(modulus)
-        turned = (part << by) | (part >> (np.uint64(32) - by))
-        total ^= int(np.bitwise_xor.reduce(turned & np.uint64(0xFFFFFFFF)))
-    return total
+    return sums[0], sums[1]

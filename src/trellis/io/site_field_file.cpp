@@ -5,6 +5,7 @@
 #include "trellis/io/checksums.hpp"
 #include "trellis/io/gauge_format.hpp"
 #include "trellis/io/scidac.hpp"
+#include "trellis/io/stored_sites.hpp"
 #include "trellis/io/text.hpp"
 
 namespace trellis {
@@ -152,25 +153,15 @@ void throw_if_bad(const std::string& path, const SiteFieldReport& report) {
 /// Reads the numbers of records[data]; the checksums are added to the report.
 void read_field(InputFile& file, const Lattice& lattice, const std::vector<LimeRecord>& records, int data,
                 double* local, SiteFieldReport& report) {
-  const Geometry& geometry = lattice.geometry();
-  const int64_t reals_per_site = report.reals_per_site;
-  const RealFormat format{report.precision_bits, ByteOrder::big};
-  const size_t site_bytes = size_t(reals_per_site) * format.bytes();
-  ScidacChecksum checksum;
-  read_sites(file, records[size_t(data)].offset, geometry, site_bytes,
-             [&](int64_t first, int64_t sites, const std::byte* bytes) {
-               for (int64_t i = 0; i < sites; ++i) {
-                 const std::byte* site = bytes + size_t(i) * site_bytes;
-                 checksum.add(site, site_bytes,
-                              geometry.global_index(site_coord(first + i, geometry.local())));
-                 decode_reals(site, local + (first + i) * reals_per_site, size_t(reals_per_site), format);
-               }
-             });
-  checksum.merge(lattice.communicator());
+  const StoredSites sites{records[size_t(data)].offset,
+                          report.reals_per_site,
+                          {report.precision_bits, ByteOrder::big},
+                          StoredSums::scidac};
+  const std::array<uint32_t, 2> computed = read_stored_sites(file, lattice.geometry(), sites, local);
   const auto stored = scidac_checksum(file, records, data, report.warnings);
   const size_t first = report.checksums.size();
-  report.checksums.push_back({"scidac_a", std::nullopt, checksum.a()});
-  report.checksums.push_back({"scidac_b", std::nullopt, checksum.b()});
+  report.checksums.push_back({"scidac_a", std::nullopt, computed[0]});
+  report.checksums.push_back({"scidac_b", std::nullopt, computed[1]});
   for (size_t i = 0; stored && i < 2; ++i) report.checksums[first + i].stored = (*stored)[i];
 }
 

@@ -167,12 +167,18 @@ std::string in_parts(const std::vector<Piece>& pieces, const std::string& what, 
   return "";
 }
 
+/// Open MPI 4 opens no file whose whole path is one letter.
+std::string with_folder(const std::string& path) {
+  return path.find('/') == std::string::npos ? "./" + path : path;
+}
+
 class MpiInputFile final : public InputFile {
  public:
   MpiInputFile(const std::string& path, int64_t size, Communicator& communicator)
       : InputFile(path, communicator) {
     size_ = size;
-    const int code = MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file_);
+    const int code =
+        MPI_File_open(MPI_COMM_WORLD, with_folder(path).c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file_);
     communicator.agree_on_error(text_of(code, "cannot open " + path));
   }
   ~MpiInputFile() override { MPI_File_close(&file_); }
@@ -207,8 +213,8 @@ class MpiOutputFile final : public OutputFile {
         ::close(descriptor);
     }
     communicator.agree_on_error(error);
-    const int code =
-        MPI_File_open(MPI_COMM_WORLD, partial_path().c_str(), MPI_MODE_WRONLY, MPI_INFO_NULL, &file_);
+    const int code = MPI_File_open(MPI_COMM_WORLD, with_folder(partial_path()).c_str(), MPI_MODE_WRONLY,
+                                   MPI_INFO_NULL, &file_);
     communicator.agree_on_error(text_of(code, "cannot create " + partial_path()));
     is_open_ = true;
   }
