@@ -80,6 +80,9 @@ function(trellis_launch_pattern output comparison)
   set(${output} "\\.(${choices})\\.cpu\\.cpp$" PARENT_SCOPE)
 endfunction()
 
+# Coarse fields of multigrid have one lane; their kernels take the numbers of a site together.
+set(trellis_fast_narrow_launches "/(coarse_hop|coarse_transfer|linear_algebra|many_fields)\\.float\\.1\\.cpu")
+
 # trellis_kernels_of_another_build(<variable> <name> <folder>...): the target of the library that TRELLIS_KERNELS_FROM
 # has of folder <name>, which sees these folders. Kernels know neither MPI nor GPUs nor sanitizers, so that builds with
 # and without them can share what takes most of their time. A build step refuses kernels of other sources.
@@ -125,8 +128,7 @@ function(trellis_add_folder name)
     trellis_launch_pattern(pattern LESS)
     set(slow_launches ${launches})
     list(FILTER slow_launches INCLUDE REGEX "${pattern}")
-    # Coarse fields of multigrid have one lane; their kernels take the numbers of a site together.
-    list(FILTER slow_launches EXCLUDE REGEX "/(coarse_hop|coarse_transfer|linear_algebra|many_fields)\\.float\\.1\\.cpu")
+    list(FILTER slow_launches EXCLUDE REGEX "${trellis_fast_narrow_launches}")
     set_source_files_properties(${slow_launches} PROPERTIES COMPILE_OPTIONS "${trellis_slow_options}")
   endif()
   # More lanes than the registers hold, and the emulated GPU layout, are there for tests of the bits: no run

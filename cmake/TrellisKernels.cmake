@@ -11,10 +11,27 @@
 #
 # Headers take most of the time of a short file, so that those of a folder with the same values are compiled together,
 # as <folder>/together.double.cuda.cu or together.double.4.cpu.cpp. These are not: they take long, or nvcc unrolls
-# their loops otherwise beside other kernels, or, on CPUs, they are optimised otherwise (TrellisFolders.cmake).
+# their loops otherwise beside other kernels, or, on CPUs, they are optimised otherwise (TrellisFolders.cmake). For other
+# lanes than those that fill the registers, and for GPUs that are simulated, they are.
 set(trellis_launches_alone_on_cpus block_solve linear_algebra spin_sums)
 set(trellis_launches_alone coarse_box coarse_hop coarse_lanes coarse_transfer fifth_dimension forward_leg
     hop_then_fifth many_fields restrict site_halo staggered_hop wilson_hop wilson_hop_compressed)
+
+# trellis_is_alone(<variable> <launch file's stem> <backend> <source>): whether the source is an object of its own.
+function(trellis_is_alone output launch backend source)
+  set(${output} OFF PARENT_SCOPE)
+  if(launch IN_LIST trellis_launches_alone OR (NOT backend STREQUAL "cuda" AND launch IN_LIST trellis_launches_alone_on_cpus))
+    set(${output} ON PARENT_SCOPE)
+  endif()
+  if(backend STREQUAL "emulated" OR (backend STREQUAL "cuda" AND TRELLIS_CUDA_SIMULATED))
+    set(${output} OFF PARENT_SCOPE)
+  endif()
+  trellis_launch_pattern(wider GREATER)
+  trellis_launch_pattern(narrower LESS)
+  if(source MATCHES "${wider}" OR (source MATCHES "${narrower}" AND NOT source MATCHES "${trellis_fast_narrow_launches}"))
+    set(${output} OFF PARENT_SCOPE)
+  endif()
+endfunction()
 
 # trellis_kernel_sources(<list variable> <backends> <file>...): appends what is to be compiled of these files
 # for the backends.
@@ -40,8 +57,8 @@ function(trellis_kernel_sources output backends)
           continue()
         endif()
         trellis_generate_instantiation(source ${file} "${combination}")
-        if(NOT launch IN_LIST trellis_launches_alone AND
-           (backend STREQUAL "cuda" OR NOT launch IN_LIST trellis_launches_alone_on_cpus))
+        trellis_is_alone(is_alone ${launch} ${backend} ${source})
+        if(NOT is_alone)
           string(REGEX REPLACE "/[^/.]+(\\.[^/]*)$" "/together\\1" bundle ${source})
           list(APPEND bundles ${bundle})
           list(APPEND parts_of_${bundle} ${source})

@@ -8,6 +8,7 @@ option(TRELLIS_TESTS "Compile the C++ tests" ON)
 option(TRELLIS_BENCH "Compile the benchmarks" ON)
 option(TRELLIS_SANITIZE "Compile with the address and undefined-behaviour sanitizers" OFF)
 option(TRELLIS_FUZZ "Compile the libFuzzer programs of tests/fuzz (needs clang++)" OFF)
+set(TRELLIS_ONLY_TESTS "" CACHE STRING "Tests to compile, such as test_subsets;test_two_hops (empty: all)")
 option(TRELLIS_PRECOMPILE "Precompile standard headers (a third of the time of a build)" ON)
 option(TRELLIS_UNITY "Compile many files of a folder at once (a third of their time); off, each file alone" ON)
 set(TRELLIS_KERNELS_FROM "$ENV{TRELLIS_KERNELS_FROM}" CACHE PATH

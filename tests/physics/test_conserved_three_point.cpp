@@ -16,7 +16,7 @@ namespace trellis {
 namespace in_test_conserved_three_point {
 
 const Coord extents{2, 4, 2, 6}, at{1, 3, 0, 2};
-const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
+const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-12, .max_iterations = 5000}};
 const BoundaryPhases antiperiodic{1.0, 1.0, 1.0, -1.0}, dirichlet{1.0, 1.0, 1.0, 0.0};
 
 GaugeField links() { return test::to_product(make_lattice(extents), test::random_gauge(extents, 82, 0.5)); }
@@ -78,7 +78,7 @@ class DomainWallQuark : public Quark {
 
  private:
   static DomainWallMatrixPtr matrix(double b5, double c5, double nu, const BoundaryPhases& boundary) {
-    DomainWallParams p = test::moebius(0.1, 4, b5, c5);
+    DomainWallParams p = test::moebius(0.4, 4, b5, c5);
     p.nu = nu;
     p.boundary = boundary;
     return std::make_shared<DomainWallMatrix>(links(), p);

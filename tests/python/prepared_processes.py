@@ -115,6 +115,7 @@ def _be_the_server(modules: list[str], path: str) -> None:
     for name in modules:
         importlib.import_module(name)
     importlib.import_module("trellis.ground.compiled_core").load()
+    importlib.import_module("trellis.commands.cli").program()
     gc.collect()
     gc.freeze()  # a fork that collects garbage need not copy what is older
     # Signals to the terminal's processes and to those of a rank are for the forks.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
+import typer.main
 
 from . import cli_campaign, cli_model, console
 from .old_options import AnalyzeSchema, GenerateSchema, HmcSchema, MeasureSchema
@@ -373,9 +376,15 @@ def _options(
         raise typer.Exit(0)
 
 
+@functools.cache
+def program() -> Callable[[], object]:
+    """Return the program with all its commands, which takes a tenth of a second to make."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Entry point of the `trellis` program."""
-    app()
+    program()()
 
 
 if __name__ == "__main__":

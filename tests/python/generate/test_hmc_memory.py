@@ -65,7 +65,7 @@ CASES: dict[str, dict[str, Any]] = {
             {
                 **CLOVER,
                 "solver": "multigrid",
-                "multigrid": {"levels": 3, "block": [2, 2, 2, 2], "sweeps": 1},
+                "multigrid": {"levels": 3, "block": [2, 2, 2, 2], "vectors": 12, "sweeps": 1},
             }
         ]
     },

@@ -3,6 +3,7 @@
 #include "trellis/kernels/multigrid/coarse_hop.hpp"
 #include "trellis/device/launch.hpp"
 #include "trellis/kernels/instantiate.hpp"
+#include "trellis/kernels/multigrid/columns_of_thread.hpp"
 #ifndef TRELLIS_INSTANTIATE_BACKEND_cuda
 #include "trellis/kernels/multigrid/coarse_hop_by_columns.hpp"
 #endif
@@ -12,10 +13,7 @@ namespace trellis {
 namespace {
 template <class Layout>
 inline constexpr bool has_thread_a_row = std::is_base_of_v<GpuLayout, Layout>;
-/// A thread takes so many right-hand sides and rows, where there are several: as many as registers hold the
-/// sums of.
-template <class Storage>
-inline constexpr int columns_of_thread = sizeof(Storage) > 4 ? 2 : 4;
+/// A thread takes so many rows, where there are several right-hand sides.
 inline constexpr int rows_of_thread = 2;
 
 template <class Kernel>

@@ -3,15 +3,11 @@
 #include "trellis/kernels/multigrid/restrict.hpp"
 #include "trellis/device/launch.hpp"
 #include "trellis/kernels/instantiate.hpp"
+#include "trellis/kernels/multigrid/columns_of_thread.hpp"
 
 namespace trellis {
 
 namespace {
-/// A thread of a GPU takes so many right-hand sides, where there are several: as many as registers hold the
-/// sums of.
-template <class Storage>
-inline constexpr int columns_of_thread = sizeof(Storage) > 4 ? 2 : 4;
-
 /// Calls f with the storage of P: that of the fields, or 16-bit fixed point beside fields in single
 /// precision.
 template <class Storage, class F>
