@@ -19,7 +19,8 @@
 namespace trellis::cuda {
 
 namespace {
-constexpr size_t region_bytes = size_t(1) << 36, page = 4096;
+// A change of protection takes time for each page, which is less for huge ones.
+constexpr size_t region_bytes = size_t(1) << 36, page = 4096, huge_page = size_t(1) << 21;
 char* const region = reinterpret_cast<char*>(size_t(0x200000000000));
 size_t used = 0;
 int accesses = 0;
@@ -28,14 +29,19 @@ std::map<void*, size_t>& allocations = *new std::map<void*, size_t>;  // it outl
 std::multimap<size_t, void*>& free_blocks = *new std::multimap<size_t, void*>;
 
 void protect(int protection) {
-  if (used > 0 && mprotect(region, used, protection) != 0) throw Error("mprotect failed");
+  const size_t bytes = (used + huge_page - 1) / huge_page * huge_page;
+  if (used > 0 && mprotect(region, bytes, protection) != 0) throw Error("mprotect failed");
 }
 
-void* reserve() {
-  static void* const mapped = mmap(region, region_bytes, PROT_NONE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (mapped != region) throw Error("the simulated GPU cannot reserve its addresses");
-  return mapped;
+bool has_reserved() {
+  const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+  if (mmap(region, region_bytes, PROT_NONE, kind, -1, 0) != region) return false;
+  (void)madvise(region, region_bytes, MADV_HUGEPAGE);
+  return true;
+}
+void reserve() {
+  static const bool reserved = has_reserved();
+  if (!reserved) throw Error("the simulated GPU cannot reserve its addresses");
 }
 
 void require_device(const void* pointer) {
