@@ -74,9 +74,9 @@ def open_mpi_folder() -> Iterator[Path]:
     files.
 
     By default all jobs of a user share /tmp/ompi.<host>.<uid>, and the one that ends last removes it, also
-    while another is about to make a folder inside. A job removes files of the shared folder and leaves folders
-    alone (opal_os_dirpath_destroy), so that a folder in it keeps it. The path is short, as sockets lie there and
-    a socket's path has 108 characters at most.
+    while another is about to make a folder inside. A job removes files of the shared folder and leaves
+    folders alone (opal_os_dirpath_destroy), so that a folder in it keeps it. The path is short, as sockets
+    lie there and a socket's path has 108 characters at most.
     """
     base = Path(tempfile.mkdtemp(prefix="mpi", dir="/tmp" if Path("/tmp").is_dir() else None))
     for host in {socket.gethostname(), socket.gethostname().split(".")[0]}:
