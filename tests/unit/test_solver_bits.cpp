@@ -1,3 +1,4 @@
+// sanitize: 0
 /// Bits of solutions do not depend on the batch, on threads and on lanes; mixed precision reaches its
 /// tolerance.
 #include <gtest/gtest.h>

@@ -84,7 +84,7 @@ def simulated(folder: Path, **settings: object) -> Path:
 @pytest.mark.slow
 def test_identity_of_gaussian_couplings_holds(tmp_path: Path) -> None:
     """In equilibrium both sides agree; at a wrong temperature they do not."""
-    found = analyze_glass(simulated(tmp_path, extents=[4, 4, 1]) / "glass.h5")
+    found = analyze_glass(simulated(tmp_path, extents=[4, 4, 1], samples=160, total=200) / "glass.h5")
     for test in found.equilibration[-1]:
         assert test is not None
         assert test.error is not None
@@ -101,7 +101,8 @@ def test_identity_of_gaussian_couplings_holds(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_energy_of_a_ring_is_exact(tmp_path: Path) -> None:
     """A ring of four at K = 1 and K = 2 has the energies 0.3378378042 and 0.6058915699 a bond."""
-    folder = simulated(tmp_path, extents=[4, 1, 1], type="ferromagnet", temperatures=[0.5, 1.0])
+    ring = {"extents": [4, 1, 1], "type": "ferromagnet", "temperatures": [0.5, 1.0], "samples": 96}
+    folder = simulated(tmp_path, **ring)
     found = analyze_glass(folder / "glass.h5")
     for energy, exact in zip(found.quantities["energy"], (0.6058915699, 0.3378378042), strict=True):
         assert energy is not None
