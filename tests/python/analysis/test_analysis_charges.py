@@ -71,6 +71,7 @@ def test_exact_data_give_the_exact_effective_charge() -> None:
     assert np.all(error < 1e-14)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_one_more_state")
 @pytest.mark.slow
 def test_pulls_of_pseudo_experiments() -> None:

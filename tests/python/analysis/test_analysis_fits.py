@@ -173,6 +173,7 @@ def test_single_fits_have_honest_errors_and_p_values(kind, count):
     assert np.std(p_values) > 0.2, "uniform: 0.29"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_averaged_masses_have_honest_errors():
     """The whole chain of windows, states and average has pulls of mean 0 +- 0.2 and width 1 +- 0.2.

@@ -99,6 +99,7 @@ def test_no_charge_depends_on_one_more_state(request: pytest.FixtureRequest) -> 
     assert (found.charges, found.ratio, found.windows) == (whole.charges, whole.ratio, whole.windows)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_one_more_state")
 def test_pulls_on_other_lattices() -> None:

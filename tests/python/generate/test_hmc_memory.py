@@ -116,7 +116,7 @@ def test_stated_memory_of_a_heat_bath(tmp_path: Path, measure: dict[str, Any] | 
     assert peak <= statement <= 1.5 * peak
 
 
-@pytest.mark.parametrize("L", [8, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("L", [8, pytest.param(12, marks=[pytest.mark.slow, pytest.mark.long])])
 @pytest.mark.parametrize("case", CASES)
 def test_stated_memory(tmp_path: Path, case: str, L: int) -> None:
     if case == "three levels" and L == 12:

@@ -32,6 +32,7 @@ environment = { OMPI_MCA_btl = "self,tcp", PMIX_MCA_gds = "hash", OMPI_MCA_mpi_y
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_chain_to_the_axial_charge(allocation, tmp_path):
     pytest.importorskip("trellis._core", reason="the compiled part is needed")
