@@ -252,8 +252,8 @@ tests_of() {
   export OMP_NUM_THREADS
   OMP_NUM_THREADS=$(least $((cores / $1 > 0 ? cores / $1 : 1)) 4)
   begin_tests
-  # Trajectories, measurements and multigrid of several processes take minutes on a simulated GPU, and so do most tests of
-  # four: those are halos there. tools/long_checks gpu has them all.
+  # Trajectories, measurements and multigrid of several processes take minutes on a simulated GPU. Four processes run there
+  # only what depends on halos and messages. tools/long_checks gpu has all tests.
   local filter='*'
   if [ -n "$simulated" ]; then
     filter='Cuda.*'

@@ -15,7 +15,7 @@ nothing was run):
     clover, 2 + 1 flavours                              1.04  1.46
     clover, multigrid                                   1.10  1.33
     clover, multigrid of blocks 2^4, two levels         1.10
-    clover, multigrid of blocks 2^4, three levels       1.09
+    clover, multigrid of blocks 2^4, 12 vectors, three levels  1.22
 """
 
 from __future__ import annotations
