@@ -131,7 +131,7 @@ class VectorFaces {
   HopLinkView<Layout, Storage, NearReals> near_;
   HopLinkView<Layout, Storage, FarReals> far_;
   Vectors in_;
-  VectorPlaces<Layout, Storage> faces_[most];
+  VectorPlaces<Layout, Storage> faces_[most]{};  // braces: a launch takes no bytes that nobody has written
   int count_;
 };
 

@@ -130,7 +130,7 @@ class SpinorFaces {
 
  private:
   int count_, sites_[most] = {};
-  LaneFace<Layout, Spinors> faces_[most];
+  LaneFace<Layout, Spinors> faces_[most]{};  // braces: a launch takes no bytes that nobody has written
   LinkView<Layout, Storage, 18> links_;
   Spinors in_;
 };
