@@ -48,16 +48,15 @@ size_t site_bytes(const FieldSpec& spec) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-SiteHaloCall call_for(const SiteField& field) {
+SiteHaloCall call_for(const SiteField& field, const KernelTable<int32_t>& places, const void* message,
+                      int sites_before) {
   SiteHaloCall call;
   call.slots = field.slots();
   call.reals = field.reals();
+  call.count = int(places.size());
+  call.message =
+      static_cast<char*>(const_cast<void*>(message)) + size_t(sites_before) * site_bytes(field.spec());
   return call;
-}
-
-/// Returns where the sites of a parity lie in a message.
-void* share_of(const void* message, const FieldSpec& spec, int sites_before) {
-  return static_cast<char*>(const_cast<void*>(message)) + size_t(sites_before) * site_bytes(spec);
 }
 }  // namespace
 
@@ -125,11 +124,11 @@ void FieldRedistribution::require_kind(const SiteField& all, const SiteField* fe
 void FieldRedistribution::pack(const SiteField& field, const Places& places, const SiteBox& box,
                                void* message) const {
   places.for_each_parity(box, [&](int parity, const KernelTable<int32_t>& sites, int before) {
-    SiteHaloCall call = call_for(field);
+    SiteHaloCall call = call_for(field, sites, message, before);
     call.sites[0] = call.sites[1] = field.raw(parity);
-    const SiteHaloList list{sites.data(), nullptr, share_of(message, spec_, before), int(sites.size())};
+    call.from = sites.data();
     dispatch(spec_.backend, spec_.precision, field.layout().lanes(), [&]<class Layout, class Storage>() {
-      launch_site_halo_pack<Layout, Storage>(call, {&list, 1});
+      launch_site_halo_pack<Layout, Storage>(call, SiteRange(call.count));
     });
   });
 }
@@ -137,11 +136,11 @@ void FieldRedistribution::pack(const SiteField& field, const Places& places, con
 void FieldRedistribution::unpack(SiteField& field, const Places& places, const SiteBox& box,
                                  const void* message) const {
   places.for_each_parity(box, [&](int parity, const KernelTable<int32_t>& sites, int before) {
-    SiteHaloCall call = call_for(field);
+    SiteHaloCall call = call_for(field, sites, message, before);
     call.ghosts = field.raw(parity);
-    const SiteHaloList list{nullptr, sites.data(), share_of(message, spec_, before), int(sites.size())};
+    call.to = sites.data();
     dispatch(spec_.backend, spec_.precision, field.layout().lanes(), [&]<class Layout, class Storage>() {
-      launch_site_halo_unpack<Layout, Storage>(call, {&list, 1});
+      launch_site_halo_unpack<Layout, Storage>(call, SiteRange(call.count));
     });
   });
 }
