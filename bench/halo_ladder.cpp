@@ -155,8 +155,11 @@ HaloTimes time_way(const LatticePtr& lattice, const HaloCase& halo, const HaloTi
   Hop hop(lattice, halo);
   times.uncut = uncut;
   times.hop = seconds_of(halo.backend, timing, [&] { hop.apply(); });
-  time_steps(times, hop, halo,
-             is_simulated(halo.backend) ? 1 : std::clamp(int(timing.seconds / times.hop), 3, 200));
+  if (choose_transport(halo.backend) == TransportWay::fused)
+    times.interior = times.hop;  // one launch has no steps
+  else
+    time_steps(times, hop, halo,
+               is_simulated(halo.backend) ? 1 : std::clamp(int(timing.seconds / times.hop), 3, 200));
   const Cost cost = WilsonHalo::cost(hop.term.links(), halo.rhs);
   times.messages = int(cost.messages.size());
   for (const auto& m : cost.messages) times.bytes += m.bytes;
@@ -167,7 +170,7 @@ HaloTimes time_way(const LatticePtr& lattice, const HaloCase& halo, const HaloTi
 /// Throws NotAvailable where ranks share no memory, and the policy takes such: halos would go another way.
 void require_memory_for(ExchangePolicy policy) {
   using enum ExchangePolicy;
-  for (const ExchangePolicy own : {shared, copied, mapped, peer, peer_copied})
+  for (const ExchangePolicy own : {shared, copied, mapped, peer, peer_copied, fused})
     if (policy == own && !world()->can_share_memory())
       throw NotAvailable("ranks share no memory (a build without MPI)");
 }
@@ -194,7 +197,7 @@ std::vector<ExchangePolicy> ladder_of(Backend backend) {
   if (exchange_policy() != ExchangePolicy::automatic) return {exchange_policy()};
   using enum ExchangePolicy;
   if (backend != Backend::cuda) return {persistent, copied, shared};
-  std::vector<ExchangePolicy> ways{staged, peer_copied, mapped, peer};
+  std::vector<ExchangePolicy> ways{staged, peer_copied, mapped, peer, fused};
   if (library_takes_device_memory()) ways.insert(ways.begin() + 1, direct);
   return ways;
 }

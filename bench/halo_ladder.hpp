@@ -28,7 +28,8 @@ struct HaloTiming {
 };
 
 /// They are seconds of the slowest rank. The steps were timed one by one, and the host waited for each on a
-/// GPU; in a hop some of them go on at once.
+/// GPU; in a hop some of them go on at once. A hop by the way `fused` is one launch: all its time counts as
+/// that of inner sites.
 struct HaloTimes {
   std::string way;
   double hop = 0;    ///< the whole hop takes it

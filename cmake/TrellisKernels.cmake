@@ -15,7 +15,8 @@
 # lanes than those that fill the registers, and for GPUs that are simulated, they are.
 set(trellis_launches_alone_on_cpus block_solve linear_algebra spin_sums)
 set(trellis_launches_alone coarse_box coarse_hop coarse_lanes coarse_transfer fifth_dimension forward_leg
-    hop_then_fifth many_fields restrict site_halo staggered_hop wilson_hop wilson_hop_compressed)
+    hop_then_fifth many_fields restrict site_halo staggered_hop staggered_hop_fused wilson_hop wilson_hop_compressed
+    wilson_hop_fused)
 
 # trellis_is_alone(<variable> <launch file's stem> <backend> <source>): whether the source is an object of its own.
 function(trellis_is_alone output launch backend source)

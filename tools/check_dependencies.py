@@ -6,8 +6,8 @@ may include itself, the folders it sees, and all that those see. Besides:
 
 - reference/ includes algebra/, lattice/ and base/ only;
 - kernels' x.hpp see views: nothing of device/; their launches x.launch.cpp see device/launch.hpp and what
-  stands beside it (launch_links.hpp, team_launch.hpp) alone, name neither cpu:: nor cuda::, and there are no
-  launches for one backend;
+  stands beside it (fused_launch.hpp, launch_links.hpp, team_launch.hpp) alone, name neither cpu:: nor
+  cuda::, and there are no launches for one backend;
 - kernels' x.hpp do not bring memory nearer (no read_ahead, no ask_for, no claims of lines): views and walks
   do that, and only launches include x_lines.hpp, which says what a block reads and writes;
 - mpi.h is included only in comm/mpi/ and io/, and cuda_runtime.h only in device/cuda/; OpenMP is used only
@@ -51,6 +51,7 @@ CLOCK = re.compile(
 )
 BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*|[Cc]laim\w*)\b")
 LAUNCHES = (
+    "trellis/device/fused_launch.hpp",
     "trellis/device/launch.hpp",
     "trellis/device/launch_links.hpp",
     "trellis/device/team_launch.hpp",

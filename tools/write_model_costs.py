@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write python/trellis/model/costs.json: the costs of the core's kernels as polynomials.
 
-The program bench_costs of a build says what operators declare on some lattices, on one rank, and on two for
-the messages of each direction. Coefficients come from exact fits in V (sites of a rank), F (sites of a face),
-rhs and Ls; a kernel that is no such polynomial is an error.
+The program bench_costs of a build says what operators declare on some lattices: on one rank, on four for the
+messages of each direction, and on four that cut two directions, for launches. Coefficients come from exact
+fits in V (sites of a rank), F (sites of a face), rhs and Ls; a kernel that is no such polynomial is an error.
 
     tools/write_model_costs.py --build build/release     # --check: compare with the file, write nothing
 """
@@ -112,17 +112,21 @@ def message_polynomials(cut: Sequence[Mapping[str, Any]], what: str) -> list[dic
 
 
 def kernel_entry(
-    one: Sequence[Mapping[str, Any]], cut: Sequence[Mapping[str, Any]], what: str
+    one: Sequence[Mapping[str, Any]],
+    cut: Sequence[Mapping[str, Any]],
+    cut_twice: Sequence[Mapping[str, Any]],
+    what: str,
 ) -> dict[str, Any]:
-    """Return the entry of a kernel in one storage, from its rows on one rank and on four."""
-    launches = constant(one, "launches", what)
+    """Return the entry of a kernel in one storage, from its rows with no, one and two directions cut."""
+    launches, of_one_cut, of_two = (constant(rows, "launches", what) for rows in (one, cut, cut_twice))
     return {
         "flops": fitted([(symbols_of(row, 1), row["flops"]) for row in one], "V", f"{what}, flops"),
         "bytes": fitted([(symbols_of(row, 1), row["bytes"]) for row in one], "V", f"{what}, bytes"),
         "messages": message_polynomials(cut, what),
         "sums": constant(one, "sums", what),
         "launches": launches,
-        "launches_of_a_cut": constant(cut, "launches", what) - launches,
+        "launches_where_cut": 2 * of_one_cut - of_two - launches,
+        "launches_of_a_cut": of_two - of_one_cut,
     }
 
 
@@ -135,21 +139,25 @@ def make(build: Path) -> dict[str, Any]:
         grid = [4 if nu == mu else 1 for nu in range(4)]
         stretched = [[n * (1 + (nu == mu)) for nu, n in enumerate(lattice)] for lattice in LATTICES]
         cut += declared(build, stretched, grid)
+    stretched = [[*lattice[:2], 2 * lattice[2], 2 * lattice[3]] for lattice in LATTICES]
+    cut_twice = declared(build, stretched, (1, 1, 2, 2))
     kernels: dict[str, dict[str, Any]] = {}
     for name in sorted({row["kernel"] for row in one}):
         for precision, reals in sorted(
             {(r["precision"], r["link_reals"]) for r in one if r["kernel"] == name}
         ):
-            mine, mine_cut = (
+            mine, mine_cut, mine_cut_twice = (
                 [
                     r
                     for r in rows
                     if (r["kernel"], r["precision"], r["link_reals"]) == (name, precision, reals)
                 ]
-                for rows in (one, cut)
+                for rows in (one, cut, cut_twice)
             )
             what = f"{name}, {precision}, {reals} link reals"
-            kernels.setdefault(name, {})[f"{precision} {reals}"] = kernel_entry(mine, mine_cut, what)
+            kernels.setdefault(name, {})[f"{precision} {reals}"] = kernel_entry(
+                mine, mine_cut, mine_cut_twice, what
+            )
     return {"version": 1, "kernels": kernels}
 
 

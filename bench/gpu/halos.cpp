@@ -19,7 +19,7 @@ namespace trellis::gpu_check {
 
 namespace {
 constexpr ExchangePolicy ways[] = {ExchangePolicy::staged, ExchangePolicy::mapped,
-                                   ExchangePolicy::peer_copied, ExchangePolicy::peer};
+                                   ExchangePolicy::peer_copied, ExchangePolicy::peer, ExchangePolicy::fused};
 
 /// Returns the median of the seconds of a call, of the slowest rank. All ranks make as many calls.
 double seconds_of(const std::function<void()>& call) {

@@ -596,7 +596,7 @@ TEST_F(Cuda, messages_of_halos_by_each_way) {
 
 /// Kernels or copies write into the memory of the other rank's GPU, on one GPU, too, or of its host.
 TEST_F(Cuda, messages_between_gpus) {
-  for (const char* word : {"peer", "peer_copied", "mapped"}) {
+  for (const char* word : {"peer", "peer_copied", "mapped", "fused"}) {
     const test::WithExchange with(word);
     const TransportPtr transport = make_transport(*world(), {}, {}, {Backend::cuda});
     EXPECT_STREQ(name_of(transport->way()), world()->size() > 1 ? word : "staged")
@@ -611,7 +611,7 @@ TEST_F(Cuda, exchanges_after_one_that_nobody_waits_for) {
   Communicator& comm = *world();
   const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
   const size_t bytes = 1000 * sizeof(int);
-  for (const char* word : {"staged", "peer", "peer_copied", "mapped"}) {
+  for (const char* word : {"staged", "peer", "peer_copied", "mapped", "fused"}) {
     const test::WithExchange with(word);
     const TransportPtr transport =
         make_transport(comm, {{next, 1, nullptr, bytes}}, {{last, 1, nullptr, bytes}}, {Backend::cuda});

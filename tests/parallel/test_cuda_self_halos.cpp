@@ -13,7 +13,7 @@ TEST_F(CudaSelfHalos, hops_have_the_bits_of_those_that_nobody_cuts) {
   std::vector<ExchangePolicy> policies{ExchangePolicy::staged};
   if (world()->can_share_memory())
     for (const ExchangePolicy policy :
-         {ExchangePolicy::mapped, ExchangePolicy::peer, ExchangePolicy::peer_copied})
+         {ExchangePolicy::mapped, ExchangePolicy::peer, ExchangePolicy::peer_copied, ExchangePolicy::fused})
       policies.push_back(policy);
   if (library_takes_device_memory()) policies.push_back(ExchangePolicy::direct);
   for (const ExchangePolicy policy : policies) test::expect_same_hops(policy, Backend::cuda);

@@ -210,9 +210,9 @@ TEST(Transport, is_chosen_in_one_place) {
   EXPECT_EQ(choose(persistent, Backend::cuda), direct_way.empty() ? "staged" : direct_way);
   EXPECT_EQ(choose(automatic, Backend::cuda), direct_way.empty() ? "peer" : direct_way);
   EXPECT_EQ(choose(direct, Backend::cuda), "device");
-  for (const ExchangePolicy policy : {staged, mapped, peer, peer_copied})
+  for (const ExchangePolicy policy : {staged, mapped, peer, peer_copied, fused})
     EXPECT_EQ(choose(policy, Backend::cuda), name_of(policy));
-  for (const ExchangePolicy policy : {staged, mapped, direct, peer, peer_copied})
+  for (const ExchangePolicy policy : {staged, mapped, direct, peer, peer_copied, fused})
     EXPECT_EQ(choose(policy, Backend::cpu), host) << "policies of GPUs leave hosts their choice";
   EXPECT_EQ(choose(shared, Backend::cuda), "staged") << "page-locked memory that ranks share";
   EXPECT_EQ(choose(copied, Backend::cuda), "staged");

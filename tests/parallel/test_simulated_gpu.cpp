@@ -19,6 +19,7 @@
 #include "trellis/comm/transport/mapped_host.hpp"
 #include "trellis/device/simulated/peer_waits.hpp"
 #include "trellis/operator/hopping_term.hpp"
+#include "trellis/operator/staggered_hopping.hpp"
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
@@ -30,6 +31,7 @@ using test::Numbers;
 
 constexpr uint64_t seeds = 20;
 constexpr const char* ways[] = {"staged", "mapped", "peer", "peer_copied"};
+constexpr const char* fused = "fused";
 constexpr std::pair<StreamWait, const char*> waits[] = {{StreamWait::follow_main, "follow_main"},
                                                         {StreamWait::precede_main, "precede_main"},
                                                         {StreamWait::wait, "wait"}};
@@ -129,35 +131,103 @@ TEST(SimulatedGpu, streams_beside_the_main_one) {
   });
 }
 
-/// Hops stand one behind the other, and their halos travel while inner sites are computed.
-TEST(SimulatedGpu, halos_of_hops) {
+/// Returns hops that stand one behind the other, and whose halos travel while inner sites are computed.
+auto wilson_hops(Backend backend) {
   const Coord extents{4, 4, 8, 8};
   const LatticePtr lattice = make_lattice(extents);
   const GaugeField U = test::to_product(lattice, test::random_gauge(extents, 71, 0.7));
   const reference::SpinorVector psi = test::random_spinors(extents, 72);
-  const auto hops = [&](Backend backend) {
-    const WilsonOperator M(
-        std::make_shared<WilsonMatrix>(U, WilsonParams{.mass = 0.1}, KernelChoice{.backend = backend}));
-    SpinorField even = M.make_field(), odd = M.make_field();
-    test::to_product(even, psi);
-    return [=] {
-      SpinorField a = even, b = odd;
-      for (int turn = 0; turn < 2; ++turn) {
-        M.apply(b, a);
-        M.apply(a, b);
-      }
-      return test::numbers_of(a);
-    };
+  const WilsonOperator M(
+      std::make_shared<WilsonMatrix>(U, WilsonParams{.mass = 0.1}, KernelChoice{.backend = backend}));
+  SpinorField even = M.make_field(), odd = M.make_field();
+  test::to_product(even, psi);
+  return [=] {
+    SpinorField a = even, b = odd;
+    for (int turn = 0; turn < 2; ++turn) {
+      M.apply(b, a);
+      M.apply(a, b);
+    }
+    return test::numbers_of(a);
   };
+}
+
+TEST(SimulatedGpu, halos_of_hops) {
+  const auto hops = [](Backend backend) { return wilson_hops(backend); };
   const Numbers expected = hops(Backend::cpu)();
   for (const char* word : ways) {
     const test::WithExchange with(word);
     const auto on_gpu = hops(Backend::cuda);
     EXPECT_EQ(wrong_schedules(expected, on_gpu), 0) << word;
     if (world()->size() == 1) continue;  // nothing travels
-    for (const auto& [wait, name] : waits)
+    for (const auto& [wait, name] : waits) {
+      // Ghosts are the messages: only copies from the host come behind the wait for them.
+      if (wait == StreamWait::precede_main && word != std::string("staged")) continue;
       EXPECT_TRUE(is_found(wait, expected, on_gpu)) << word << ", " << name;
+    }
   }
+}
+
+/// Returns improved staggered hops, one behind the other, whose faces over one and three sites travel
+/// together.
+auto improved_hops(Backend backend) {
+  const int ranks = world()->size();
+  const Coord extents{4, 4, 8, 8};
+  const LatticePtr lattice = make_lattice(extents, Coord{1, 1, ranks == 4 ? 2 : 1, ranks == 1 ? 1 : 2});
+  const auto links = [&](uint64_t seed) {
+    return test::to_product(lattice, test::random_gauge(extents, seed, 0.7)).on(backend);
+  };
+  StaggeredPhases phases;
+  phases.boundary = {1.0, 1.0, 1.0, -1.0};
+  const auto hop = std::make_shared<StaggeredHopping>(
+      std::make_shared<StaggeredLinks>(links(75), links(76), -1.0 / 24, true,
+                                       KernelChoice{.backend = backend}),
+      phases, Precision::double_precision);
+  constexpr int rhs = 2;
+  const SpinorField zero = hop->make_field(Subset::odd, rhs);
+  SpinorField even = hop->make_field(Subset::even, rhs);
+  const size_t each = size_t(even.geometry().local_volume()) * size_t(even.reals());
+  Numbers values(each);
+  for (int column = 0; column < rhs; ++column) {
+    for (size_t i = 0; i < each; ++i)
+      values[i] = test::hash_uniform(size_t(world()->rank() * rhs + column) * each + i) - 0.5;
+    even.from_canonical(values.data(), column);
+  }
+  return [=] {
+    SpinorField a = even, b = zero;
+    for (int turn = 0; turn < 3; ++turn) {  // an odd number: a slot never has the same numbers twice in a row
+      hop->apply(b, 1, a, 1.0);
+      hop->apply(a, 0, b, 1.0);
+    }
+    return test::numbers_of(a);
+  };
+}
+
+/// A launch that packs, computes and waits for other ranks by itself needs both fences, the flags, and two
+/// slots for each message. Where the hops of both parities have halos of their own, each waits for the flags
+/// of the other in between, and one slot would do.
+template <class Hops>
+void expect_that_flags_are_needed(const Hops& hops, bool shares_halo) {
+  const Numbers expected = hops(Backend::cpu)();
+  const test::WithExchange with(fused);
+  const auto on_gpu = hops(Backend::cuda);
+  EXPECT_EQ(on_gpu(), expected) << "without a schedule";
+  EXPECT_EQ(wrong_schedules(expected, on_gpu), 0);
+  if (world()->size() == 1) return;  // nothing travels
+  constexpr std::pair<PeerWait, const char*> all[] = {{PeerWait::for_flag, "wait for flags"},
+                                                      {PeerWait::fence_of_block, "fence of a block"},
+                                                      {PeerWait::fence_of_message, "fence of a message"},
+                                                      {PeerWait::second_slot, "second slot"}};
+  for (const auto& [wait, name] : all)
+    if (shares_halo || wait != PeerWait::second_slot) {
+      EXPECT_TRUE(is_found(wait, expected, on_gpu)) << name;
+    }
+}
+
+TEST(SimulatedGpu, wilson_hops_in_one_launch) {
+  expect_that_flags_are_needed([](Backend backend) { return wilson_hops(backend); }, true);
+}
+TEST(SimulatedGpu, improved_hops_in_one_launch) {
+  expect_that_flags_are_needed([](Backend backend) { return improved_hops(backend); }, false);
 }
 
 /// Memory that nothing was written to holds NaN: new fields before they are zero, and memory of peers.
@@ -284,7 +354,8 @@ TEST(SimulatedGpu, messages_in_a_chain_of_ranks) {
 }
 
 /// Pairs of hops have the CPU's bits by all ways, cuts, numbers of columns and storages. CI takes sixteen
-/// combinations, in which each two values of two of them meet; with TRELLIS_SIMULATED_SEEDS it is all 256.
+/// combinations, in which each two values of two of them meet, and four with `fused`, in which it meets all;
+/// with TRELLIS_SIMULATED_SEEDS it is all 320.
 TEST(SimulatedGpu, ways_cuts_columns_and_storages) {
   const int ranks = world()->size();
   if (ranks == 1) return;
@@ -322,15 +393,17 @@ TEST(SimulatedGpu, ways_cuts_columns_and_storages) {
     for (size_t column = 0; column < 4; ++column)
       for (size_t storage = 0; storage < 4; ++storage) {
         Numbers expected;
-        for (size_t way = 0; way < 4; ++way) {
+        for (size_t number = 0; number < 5; ++number) {
+          const size_t way = number % 4;
+          const char* const word = number < 4 ? ways[way] : fused;
           const bool is_in_table = cut == (way ^ storage) && column == (way ^ twice[storage]);
           if (!all_seeds && !is_in_table) continue;
           if (expected.empty())
             expected = hops(cuts[cut], columns[column], storages[storage], Backend::cpu)();
-          const test::WithExchange with(ways[way]);
+          const test::WithExchange with(word);
           const auto on_gpu = hops(cuts[cut], columns[column], storages[storage], Backend::cuda);
           EXPECT_EQ(wrong_schedules(expected, on_gpu, uint64_t(all_seeds.value_or(seeds))), 0)
-              << ways[way] << ", cut " << to_string(cuts[cut]) << ", columns " << columns[column] << ", "
+              << word << ", cut " << to_string(cuts[cut]) << ", columns " << columns[column] << ", "
               << name_of(storages[storage].precision);
         }
       }

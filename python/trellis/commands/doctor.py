@@ -311,8 +311,8 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "ranks": f"{parallel['ranks']} ({parallel['communicator']}), on {_nodes(parallel['nodes'])}",
             "threads per rank": str(parallel["threads_per_rank"]),
             "halo exchange": f"{parallel['exchange']} "
-            "(TRELLIS_EXCHANGE=automatic, persistent, shared or copied; staged, mapped, direct, peer or "
-            "peer_copied for GPUs)",
+            "(TRELLIS_EXCHANGE=automatic, persistent, shared or copied; staged, mapped, direct, peer, "
+            "peer_copied or fused for GPUs)",
             "order of ranks": f"{parallel['rank_order']} (TRELLIS_RANK_ORDER=box, x_fastest or time_fastest)",
             "tuner": _describe_tuner(found["tuner"]),
         },

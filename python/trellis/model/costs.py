@@ -126,7 +126,7 @@ def counts(
         evaluate(of["bytes"], symbols),
         messages,
         of["sums"],
-        of["launches"] + cut * of["launches_of_a_cut"],
+        of["launches"] + (of["launches_where_cut"] if cut else 0) + cut * of["launches_of_a_cut"],
     )
 
 

@@ -26,6 +26,10 @@ std::string readable(const char* name) {
 }
 }  // namespace
 
+LaunchTrials::LaunchTrials(int ways, const char* kernel, std::string device)
+    : ways_{ways}, kernel_{kernel}, device_{std::move(device)} {}
+LaunchTrials::~LaunchTrials() = default;
+
 TuneKey LaunchTrials::key(const LaunchSubject& subject) const {
   TuneKey key;
   key.kernel = readable(kernel_);
@@ -84,6 +88,12 @@ void LaunchTrials::watch(Trial& trial, double seconds) const {
   }
   trial.least = std::numeric_limits<double>::infinity();
   trial.watched = 0;
+}
+
+TrialsByWays::TrialsByWays() = default;
+TrialsByWays::~TrialsByWays() = default;
+LaunchTrials& TrialsByWays::of(int ways, const std::type_info& kernel, const std::string& device) {
+  return trials_.try_emplace(ways, ways, kernel, device).first->second;
 }
 
 }  // namespace trellis

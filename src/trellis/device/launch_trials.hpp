@@ -107,10 +107,11 @@ class LaunchTrials {
  public:
   /// @param kernel names what is launched, or its type; the empty name is never looked up
   /// @param device names where the kernel runs, unless it is the CPU
-  explicit LaunchTrials(int ways = 2, const char* kernel = "", std::string device = "")
-      : ways_{ways}, kernel_{kernel}, device_{std::move(device)} {}
+  explicit LaunchTrials(int ways = 2, const char* kernel = "", std::string device = "");
   LaunchTrials(int ways, const std::type_info& kernel, std::string device = "")
       : LaunchTrials(ways, kernel.name(), std::move(device)) {}
+  LaunchTrials(const LaunchTrials&) = delete;
+  ~LaunchTrials();  // not here: clang 15 crashes where it compiles the map for a GPU
 
   /// Calls launch(way), whose time counts for each of so many blocks. @pre blocks > 0
   template <class Launch>
@@ -155,6 +156,18 @@ class LaunchTrials {
   const char* kernel_;
   std::string device_;
   std::map<int, Trial> trials_;  ///< the key is the bits of the working set
+};
+
+/// A kernel that has several numbers of ways has trials for each number.
+class TrialsByWays {
+ public:
+  TrialsByWays();
+  ~TrialsByWays();
+  /// @param kernel, device as LaunchTrials has them: always the same
+  LaunchTrials& of(int ways, const std::type_info& kernel, const std::string& device);
+
+ private:
+  std::map<int, LaunchTrials> trials_;
 };
 
 }  // namespace trellis

@@ -34,12 +34,17 @@ void* map_of_host(void* data, size_t bytes);
 /// Takes back such an address. @pre nothing that was launched here reaches it any more
 void unmap_of_host(void* data, void* mapped, size_t bytes);
 
-/// Processes wait so for each other. Tests on a simulated GPU leave one of these waits out, to see whether
-/// they find it (device/simulated/peer_waits.hpp); elsewhere none is left out.
+/// Processes wait so for each other, or keep out of each other's way. Tests on a simulated GPU leave one of
+/// these out, to see whether they find it (device/simulated/peer_waits.hpp); elsewhere none is left out.
 enum class PeerWait {
   none,
   for_data,  ///< the receiver waits until the sender has said that its writes have ended
-  for_room   ///< the sender waits until the receiver has said that its reads have ended
+  for_room,  ///< the sender waits until the receiver has said that its reads have ended
+  // A launch with flags (view/halo_flags.hpp) has these in their place:
+  for_flag,          ///< blocks of the border wait for the flags of messages
+  fence_of_block,    ///< a block fences its writes before it counts itself among those that have packed
+  fence_of_message,  ///< the last of them fences what it saw before it raises the flag
+  second_slot        ///< a message has two slots, which exchanges take in turn
 };
 bool is_left_out(PeerWait wait);
 

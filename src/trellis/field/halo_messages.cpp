@@ -38,14 +38,14 @@ int HaloMessages::add(int to, int from, int tag, size_t bytes) {
 }
 
 void HaloMessages::connect(Communicator& communicator, const Geometry& geometry, int columns,
-                           size_t scalar_bytes) {
+                           size_t scalar_bytes, bool is_of_hop) {
   sent_ = merge_parts(sends_);
   received_ = merge_parts(receives_);
   parts_of_.resize(received_.messages.size());
   for (size_t part = 0; part < receives_.size(); ++part)
     parts_of_[size_t(received_.places[part].message)].push_back(int(part));
   transport_ = make_transport(communicator, messages_of(sent_), messages_of(received_),
-                              {backend_, &geometry, columns, scalar_bytes});
+                              {backend_, &geometry, columns, scalar_bytes, is_of_hop});
 }
 
 void* HaloMessages::send_buffer(int part) {
@@ -80,6 +80,31 @@ void HaloMessages::finish(const std::function<void(int part)>& unpack) {
     if (!std::exchange(halo.has_come, true)) tell_halo_observer(HaloStep::has_come);
     for (const int part : halo.messages.parts_of_[size_t(message)]) halo.unpack(part);
   });
+  tell_halo_observer(HaloStep::is_unpacked);
+}
+
+bool HaloMessages::has_flags() const { return transport_->way() == TransportWay::fused; }
+
+HaloFlags HaloMessages::begin_with_flags(std::span<const int> leg_of_part) {
+  TRELLIS_REQUIRE(leg_of_part.size() == sends_.size() && sends_.size() <= size_t(HaloFlags::most_faces),
+                  "a halo with flags has ", sends_.size(), " parts, of which ", leg_of_part.size(),
+                  " have legs; expected at most ", HaloFlags::most_faces);
+  HaloFlags flags = transport_->begin_with_flags();
+  for (size_t part = 0; part < sends_.size(); ++part) {
+    const int leg = leg_of_part[part], message = received_.places[part].message;
+    flags.message_of_face[part] = int8_t(sent_.places[part].message);
+    flags.legs_of_message[message] |= 1u << leg;
+  }
+  return flags;
+}
+
+void HaloMessages::finish_together(const std::function<void()>& unpack) {
+  tell_halo_observer(HaloStep::is_wanted);
+  const auto unpack_all = [&unpack] {
+    tell_halo_observer(HaloStep::has_come);
+    unpack();
+  };
+  transport_->wait([&unpack_all] { unpack_all(); });
   tell_halo_observer(HaloStep::is_unpacked);
 }
 

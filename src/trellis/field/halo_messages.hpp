@@ -4,11 +4,13 @@
 /// is decided in comm/transport/choice.hpp alone.
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/field/merged_parts.hpp"
+#include "trellis/view/halo_flags.hpp"
 
 namespace trellis {
 
@@ -29,7 +31,9 @@ class HaloMessages {
   int add(int to, int from, int tag, size_t bytes);
   /// Connects the ranks after the last add(). The arguments tell the tuner which halo travels: one of a
   /// lattice's, with so many columns and bytes of a number. Collective.
-  void connect(Communicator& communicator, const Geometry& geometry, int columns, size_t scalar_bytes);
+  /// A halo of a hop can have flags.
+  void connect(Communicator& communicator, const Geometry& geometry, int columns, size_t scalar_bytes,
+               bool is_of_hop = false);
 
   /// Return where a part lies, 64-byte aligned, as kernels see it; on the host it changes from exchange to
   /// exchange.
@@ -44,6 +48,17 @@ class HaloMessages {
   bool has_arrived(int part) const;
   /// Waits for the messages, and runs unpack(part) for each part once it is there, in no fixed order.
   void finish(const std::function<void(int part)>& unpack);
+
+  /// Returns true where a launch that packs, computes and waits by itself can have the halo; it then takes
+  /// begin_with_flags() in place of start() and finish(). @pre connected
+  bool has_flags() const;
+  /// Begins such an exchange, whose faces and legs are the parts: the faces of the launch are parts 0, 1,
+  /// ..., and leg_of_part[i] is the hop's leg that part i brings. Both buffers of parts are valid from here
+  /// on.
+  HaloFlags begin_with_flags(std::span<const int> leg_of_part);
+
+  /// Waits for the messages, and runs unpack() once all are there.
+  void finish_together(const std::function<void()>& unpack);
 
   size_t bytes_sent() const;  ///< counts those of one exchange
   size_t bytes_held() const;  ///< counts those that the messages hold here

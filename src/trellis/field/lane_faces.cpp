@@ -20,17 +20,17 @@ size_t object_bytes(int rhs, int step, LegReals reals, size_t scalar_bytes) {
 }
 
 /// Returns the bytes of the message that fills the ghosts of a leg.
-size_t message_bytes(const SiteLayout& layout, int leg, size_t object_bytes) {
-  return layout.face(0, leg).size() * lanes_at(layout, leg ^ 1).size() * object_bytes;
+size_t message_bytes(Backend backend, const SiteLayout& layout, int leg, size_t object_bytes) {
+  const int blocks = stored_blocks(backend, int(layout.face(0, leg).size()));
+  return size_t(blocks) * lanes_at(layout, leg ^ 1).size() * object_bytes;
 }
 
-bool is_received_in_place(Backend backend, const SiteLayout& layout, int leg) {
-  return has_lane_blocks(backend) && !layout.permutes(leg);
-}
+/// Returns true where all lanes of ghosts come from another rank: the message is then the ghosts.
+bool is_received_in_place(const SiteLayout& layout, int leg) { return !layout.permutes(leg); }
 }  // namespace
 
 LaneFaces::LaneFaces(SiteLayoutPtr site_layout, Backend backend, Communicator& communicator, int rhs,
-                     LegReals reals, size_t scalar_bytes, int directions)
+                     LegReals reals, size_t scalar_bytes, int directions, bool is_of_hop)
     : layout_{std::move(site_layout)}, rhs_{rhs}, messages_{backend} {
   const SiteLayout& layout = *layout_;
   const Geometry& geometry = layout.geometry();
@@ -50,15 +50,15 @@ LaneFaces::LaneFaces(SiteLayoutPtr site_layout, Backend backend, Communicator& c
         leg.face[parity] = {layout.face(parity, leg.leg ^ 1), backend};
       const size_t faces = layout.face(0, leg.leg).size();
       const size_t padded = size_t(stored_blocks(backend, int(faces)));
-      leg.receives_in_place = is_received_in_place(backend, layout, leg.leg);
+      leg.receives_in_place = is_received_in_place(layout, leg.leg);
       if (!leg.receives_in_place)
         leg.ghost = Memory::to_be_written(padded * size_t(layout.lanes()) * of_lane, backend);
       leg.part = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step), leg.leg,
-                               message_bytes(layout, leg.leg, of_lane));
+                               message_bytes(backend, layout, leg.leg, of_lane));
       legs_.push_back(std::move(leg));
     }
   }
-  if (is_needed()) messages_.connect(communicator, geometry, rhs, scalar_bytes);
+  if (is_needed()) messages_.connect(communicator, geometry, rhs, scalar_bytes, is_of_hop);
 }
 
 Cost LaneFaces::cost(const SiteLayout& layout, Backend backend, int rhs, LegReals reals, size_t scalar_bytes,
@@ -69,11 +69,12 @@ Cost LaneFaces::cost(const SiteLayout& layout, Backend backend, int rhs, LegReal
     if (!layout.geometry().is_split(mu)) continue;
     for (int step = 1; step >= -1; step -= 2) {
       const int leg = leg_of(mu, step);
-      const size_t bytes = message_bytes(layout, leg, object_bytes(rhs, step, reals, scalar_bytes));
+      const size_t bytes = message_bytes(backend, layout, leg, object_bytes(rhs, step, reals, scalar_bytes));
       parts.push_back({mu, -step, double(bytes)});  // the ghosts of a leg come against it
-      cost.launches += is_received_in_place(backend, layout, leg) ? 1 : 2;
+      cost.launches += is_received_in_place(layout, leg) ? 0 : 1;
     }
   }
+  if (!parts.empty()) ++cost.launches;  // all faces are packed in one
   add_merged(cost, layout.geometry(), parts);
   return cost;
 }
@@ -90,16 +91,27 @@ LaneFaceCall LaneFaces::call(const Leg& leg) const {
   return call;
 }
 
-void LaneFaces::start(int parity, const std::function<void(const LaneFaceCall&, const SiteRange&)>& pack) {
+LaneFaceCalls LaneFaces::faces_to_pack(int parity) {
+  LaneFaceCalls calls;
+  for (const Leg& leg : legs_) {
+    LaneFaceCall& of_leg = calls.faces[calls.count++] = call(leg);
+    of_leg.message = messages_.send_buffer(leg.part);
+    of_leg.face = leg.face[parity].data();
+    of_leg.blocks = int(leg.face[parity].size());
+  }
+  return calls;
+}
+
+void LaneFaces::start(int parity, const std::function<void(const LaneFaceCalls&)>& pack) {
   if (!is_needed()) return;
-  messages_.start([&] {
-    for (const Leg& leg : legs_) {
-      LaneFaceCall of_leg = call(leg);
-      of_leg.message = messages_.send_buffer(leg.part);
-      of_leg.face = leg.face[parity].data();
-      pack(of_leg, SiteRange(int(leg.face[parity].size())));
-    }
-  });
+  messages_.start([&] { pack(faces_to_pack(parity)); });
+}
+
+LaneFaces::Flagged LaneFaces::begin_with_flags(int parity) {
+  std::vector<int> numbers;
+  for (const Leg& leg : legs_) numbers.push_back(leg.leg);
+  const HaloFlags flags = messages_.begin_with_flags(numbers);
+  return {faces_to_pack(parity), flags};
 }
 
 void LaneFaces::finish(const std::function<void(const LaneFaceCall&, const SiteRange&)>& unpack) {

@@ -22,9 +22,10 @@ struct LegReals {
 class LaneFaces {
  public:
   /// Serves objects of `reals` reals of `scalar_bytes` each, in the directions 0..directions-1 that ranks
-  /// split. Collective. @pre the layout is one of the communicator's lattice, with even local extents
+  /// split. A halo of a hop can have flags. Collective. @pre the layout is one of the communicator's lattice,
+  /// with even local extents
   LaneFaces(SiteLayoutPtr layout, Backend backend, Communicator& communicator, int rhs, LegReals reals,
-            size_t scalar_bytes, int directions = Nd);
+            size_t scalar_bytes, int directions = Nd, bool is_of_hop = false);
 
   /// Returns messages and launches of an exchange for such links and objects, which needs no other rank to
   /// know.
@@ -32,9 +33,18 @@ class LaneFaces {
                    int directions = Nd);
 
   bool is_needed() const { return !legs_.empty(); }
-  /// Runs pack(call, blocks) for the face of each leg and sends what it wrote. `parity` is that of the
+  /// Runs pack(calls), which packs the faces of all legs, and sends what it wrote. `parity` is that of the
   /// sender.
-  void start(int parity, const std::function<void(const LaneFaceCall&, const SiteRange&)>& pack);
+  void start(int parity, const std::function<void(const LaneFaceCalls&)>& pack);
+  /// Returns true where one launch packs the faces, computes and waits; it takes begin_with_flags() in place
+  /// of start() and finish(). @pre is_needed()
+  bool has_flags() const { return messages_.has_flags(); }
+  struct Flagged {
+    LaneFaceCalls faces;
+    HaloFlags flags;
+  };
+  /// Begins such an exchange; ghost() is valid from here on. `parity` is that of the sender.
+  Flagged begin_with_flags(int parity);
   /// Waits, then runs unpack(call, blocks) for each leg whose ghosts are not the messages themselves.
   void finish(const std::function<void(const LaneFaceCall&, const SiteRange&)>& unpack);
 
@@ -54,6 +64,8 @@ class LaneFaces {
     Memory ghost;
   };
   LaneFaceCall call(const Leg& leg) const;
+  /// Returns the faces of all legs. @pre an exchange begins: buffers of messages are known
+  LaneFaceCalls faces_to_pack(int parity);
 
   SiteLayoutPtr layout_;
   int rhs_;

@@ -30,19 +30,17 @@ void SpinorHalo::start(const SpinorField& in, int in_parity) {
                       in.rhs() == rhs_ && in.spec().backend == links_->backend(),
                   "halo of full spinors: the field is not of the links' layout in double with ", rhs_,
                   " right-hand sides");
-  faces_.start(in_parity, [&](const LaneFaceCall& face, const SiteRange& blocks) {
-    const SpinorFaceCall call{face, links_->raw(in_parity), in.raw(in_parity)};
-    dispatch_double(links_->backend(), links_->layout().lanes(), [&]<class Layout, class Storage>() {
-      launch_spinor_pack<Layout, Storage>(call, blocks);
-    });
+  faces_.start(in_parity, [&](const LaneFaceCalls& faces) {
+    const SpinorFacesCall call{faces, links_->raw(in_parity), in.raw(in_parity), rhs_};
+    dispatch_double(links_->backend(), links_->layout().lanes(),
+                    [&]<class Layout, class Storage>() { launch_spinor_pack<Layout, Storage>(call); });
   });
 }
 
 void SpinorHalo::finish() {
   faces_.finish([&](const LaneFaceCall& face, const SiteRange& blocks) {
-    const SpinorFaceCall call{face, {}, {}};
     dispatch_double(links_->backend(), links_->layout().lanes(), [&]<class Layout, class Storage>() {
-      launch_spinor_unpack<Layout, Storage>(call, blocks);
+      launch_spinor_unpack<Layout, Storage>(face, blocks);
     });
   });
 }

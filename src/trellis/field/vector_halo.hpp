@@ -24,16 +24,26 @@ class VectorHalo {
              int last = Nd - 1);
 
   /// Returns the cost of messages and launches of an exchange.
-  static Cost cost(const std::vector<HopStencilPtr>& stencils, Precision precision, int parity, int rhs);
+  static Cost cost(const std::vector<HopStencilPtr>& stencils, Backend backend, Precision precision,
+                   int parity, int rhs);
 
   bool is_needed() const { return !legs_.empty(); }
+  /// Returns true where a hop packs its faces and waits for those of others in its own launch: it takes
+  /// begin_with_flags() in place of start() and finish(). @pre is_needed()
+  bool has_flags() const { return messages_.has_flags(); }
+  struct Flagged {
+    VectorFacesCall faces;
+    HaloFlags flags;  ///< the legs of hop i are those from 8 i on
+  };
+  /// Begins such an exchange; ghost() is valid from here on. @pre as start()
+  Flagged begin_with_flags(const SpinorField& in, std::span<const HopLinks* const> links);
   /// Packs the sources in `in` and starts the messages. @pre there are links of the storage given at
   /// construction, one for each stencil
   void start(const SpinorField& in, std::span<const HopLinks* const> links);
   /// Waits; the ghosts are then complete.
   void finish();
   /// Returns the ghost buffer of a leg of the hop with this number (null data where the direction is not
-  /// split).
+  /// split), from finish() until the next start().
   RawField ghost(int hop, int leg) const;
 
  private:
@@ -44,6 +54,8 @@ class VectorHalo {
     Memory ghost;
   };
   VectorFaceCall face_call(const Leg& leg) const;
+  /// Returns all faces. @pre an exchange begins: buffers of messages are known
+  VectorFacesCall faces_to_pack(const SpinorField& in, std::span<const HopLinks* const> links);
   std::vector<HopStencilPtr> stencils_;
   Precision precision_;
   Backend backend_;

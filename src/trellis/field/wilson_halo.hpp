@@ -17,6 +17,16 @@ class WilsonHalo {
   /// Returns the cost of messages and launches of an exchange.
   static Cost cost(const HopLinks& links, int rhs);
 
+  /// Returns true where a hop packs its faces and waits for those of others in its own launch: it takes
+  /// begin_with_flags() in place of start() and finish(). @pre is_needed()
+  bool has_flags() const { return faces_.has_flags(); }
+  struct Flagged {
+    WilsonFacesCall faces;
+    HaloFlags flags;
+  };
+  /// Begins such an exchange of `in`; ghost() is valid from here on.
+  Flagged begin_with_flags(const SpinorField& in, int in_parity, bool is_dagger);
+
   bool is_needed() const { return faces_.is_needed(); }
   /// Packs the faces of `in` and starts the messages.
   void start(const SpinorField& in, int in_parity, bool is_dagger);
@@ -27,7 +37,10 @@ class WilsonHalo {
   RawField ghost(int leg) const { return faces_.ghost(leg); }
 
  private:
+  WilsonFacesCall call(const LaneFaceCalls& faces, const SpinorField& in, int in_parity,
+                       bool is_dagger) const;
   std::shared_ptr<const HopLinks> links_;
+  int rhs_;
   LaneFaces faces_;
 };
 

@@ -130,7 +130,7 @@ void DomainWallSchur::multiply(SpinorField& out, const SpinorField& in, bool is_
   is_dagger ? run_dagger(out, in, norms ? &*norms : nullptr) : run(out, in, norms ? &*norms : nullptr);
   if (!norms) return;
   sums.norm2 = norms->values();
-  sums.book(out, 0, matrix_->hop().launches_then());
+  sums.book(out, 0, matrix_->hop().launches_then(out.slots()));
 }
 
 Cost DomainWallSchur::cost_of_form(int columns, bool is_dagger) const {

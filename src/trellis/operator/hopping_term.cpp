@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "trellis/comm/transport/choice.hpp"
 #include "trellis/device/block_stream.hpp"
 #include "trellis/device/launches.hpp"
 #include "trellis/field/global_values.hpp"
 #include "trellis/field/storage/dispatch.hpp"
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
+#include "trellis/kernels/dirac/wilson_hop_fused.hpp"
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 #include "trellis/lattice/walk_order.hpp"
 #include "trellis/operator/tiled_spinor.hpp"
@@ -57,15 +59,25 @@ double HoppingTerm::bytes_per_site(int rhs) const {
   return 8.0 * choice_.link_reals * real + 2.0 * rhs * (24.0 * real + scale);
 }
 
-/// Where ranks divide the lattice, the inner and the border blocks are launched apart.
-int HoppingTerm::launches_then() const {
+/// Where ranks divide the lattice, the inner and the border blocks are launched apart, or, with the faces, in
+/// one launch.
+int HoppingTerm::launches_then(int slots) const {
   if (launches_can_be_cut(choice_.backend)) return 0;
-  return links_->layout().geometry().grid().size() > 1 ? 2 : 1;
+  return links_->layout().geometry().grid().size() > 1 && !is_one_launch(slots) ? 2 : 1;
+}
+
+bool HoppingTerm::is_one_launch(int slots) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto made = halos_.find(slots);
+  if (made != halos_.end()) return made->second->is_needed() && made->second->has_flags();
+  return choose_transport(choice_.backend) == TransportWay::fused;
 }
 
 Cost HoppingTerm::hop_cost(int slots, int kernels_then) const {
   Cost cost = WilsonHalo::cost(*links_, slots);
-  cost.launches += (cost.messages.empty() ? 1 : 2) + kernels_then * launches_then();
+  if (is_one_launch(slots)) cost.launches = 0;  // faces are packed by the hop
+  cost.launches +=
+      (cost.messages.empty() || is_one_launch(slots) ? 1 : 2) + kernels_then * launches_then(slots);
   return cost;
 }
 
@@ -202,6 +214,7 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   if (!exchange.is_needed())
     return launch(call, out, parity, task,
                   blocks.all.empty() ? SiteRange(out.layout().blocks()) : SiteRange(blocks.all));
+  if (exchange.has_flags()) return apply_in_one_launch(call, exchange, out, parity, in, task);
   exchange.start(in, 1 - parity, task.is_dagger);
   const bool is_cut = launches_can_be_cut(choice_.backend);
   launch(call, out, parity, task, is_cut ? SiteRange(blocks.inner[parity]) : tables_->inner(parity));
@@ -211,6 +224,18 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   // There are few blocks, far apart: how they are best read is tried apart from the others.
   call.working_set = call.working_set / size_t(out.layout().blocks()) * size_t(border.size());
   launch(call, out, parity, task, border);
+}
+
+void HoppingTerm::apply_in_one_launch(WilsonHopCall& call, WilsonHalo& exchange, SpinorField& out, int parity,
+                                      const SpinorField& in, const HopTask& task) const {
+  const WilsonHalo::Flagged begun = exchange.begin_with_flags(in, 1 - parity, task.is_dagger);
+  for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
+  const SiteRange inner = tables_->inner(parity), border = tables_->border(parity);
+  dispatch(choice_.backend, choice_.precision, out.layout().lanes(), [&]<class Layout, class Storage>() {
+    if constexpr (std::is_same_v<Layout, CudaLayout>)
+      launch_wilson_hop_fused<Layout, Storage>(call, begun.faces, begun.flags, inner, border);
+  });
+  if (task.then) task.then(SiteRange(out.layout().blocks()), out.raw(parity));
 }
 
 void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,

@@ -84,9 +84,9 @@ class HoppingTerm {
   double bytes_per_site(int rhs) const;
   /// Returns messages and launches of one hop of so many spinors a site, whose `then` runs so many kernels.
   Cost hop_cost(int slots, int kernels_then = 0) const;
-  /// Returns the launches of a kernel in a task's `then`: there are none on the CPU, where it is part of the
-  /// hop.
-  int launches_then() const;
+  /// Returns the launches of a kernel in the `then` of a task of so many spinors a site: there are none on
+  /// the CPU, where it is part of the hop.
+  int launches_then(int slots) const;
 
  private:
   RawStencil stencil(int parity) const;
@@ -95,6 +95,11 @@ class HoppingTerm {
   /// @param call its working set: of what is read, from wherever it comes this time
   void launch(const WilsonHopCall& call, const SpinorField& out, int parity, const HopTask& task,
               const SiteRange& sites, OutputUse use = OutputUse::later) const;
+  /// Computes all sites in the launch that packs the faces. `together` is not asked: `then` follows.
+  void apply_in_one_launch(WilsonHopCall& call, WilsonHalo& exchange, SpinorField& out, int parity,
+                           const SpinorField& in, const HopTask& task) const;
+  /// Returns true where that is so: the halo says it, and before there is one the policy of exchanges.
+  bool is_one_launch(int slots) const;
   WilsonHalo& halo(int rhs) const;
   KernelChoice choice_;
   std::shared_ptr<const HopLinks> links_;

@@ -107,11 +107,11 @@ void StaggeredLinkDerivative::add_products(LinkDerivative& G, int distance, cons
       run(SiteRange(here.layout().blocks()));
       continue;
     }
-    for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(0, leg);
     const HopLinks* const of_hop[] = {distance == 1 ? links.near(p).get() : links.far(p).get()};
     exchange.start(there, of_hop);
     run(hopping.inner_sites(distance, parity));
     exchange.finish();
+    for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(0, leg);
     run(hopping.border_sites(distance, parity));
   }
   G.halo_is_stale();

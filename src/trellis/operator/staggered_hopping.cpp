@@ -1,7 +1,9 @@
 #include "trellis/operator/staggered_hopping.hpp"
 
+#include "trellis/comm/transport/choice.hpp"
 #include "trellis/device/launches.hpp"
 #include "trellis/field/storage/dispatch.hpp"
+#include "trellis/kernels/dirac/staggered_hop_fused.hpp"
 
 namespace trellis {
 
@@ -118,8 +120,10 @@ SpinorField StaggeredHopping::make_field(Subset subset, int rhs) const {
 }
 
 Cost StaggeredHopping::hop_cost(int parity, int rhs) const {
-  Cost cost = VectorHalo::cost(halo_stencils(), precision_, parity, rhs);
-  cost.launches += cost.messages.empty() ? 1 : 2;  // inner and border blocks go apart
+  Cost cost = VectorHalo::cost(halo_stencils(), links_->choice().backend, precision_, parity, rhs);
+  const bool is_one = is_one_launch(parity, rhs);
+  if (is_one) cost.launches = 0;                             // faces are packed by the hop
+  cost.launches += cost.messages.empty() || is_one ? 1 : 2;  // else inner and border blocks go apart
   return cost;
 }
 
@@ -199,10 +203,36 @@ void StaggeredHopping::set_ghosts(StaggeredHopCall& call, const VectorHalo& halo
   }
 }
 
-void StaggeredHopping::start(VectorHalo& halo, const SpinorField& in) const {
+template <class F>
+auto StaggeredHopping::with_hop_links(const F& f) const {
   const std::shared_ptr<const HopLinks> near = links_->near(precision_), far = links_->far(precision_);
   const HopLinks* const links[] = {near.get(), far.get()};
-  halo.start(in, std::span(links, links_->is_improved() ? 2 : 1));
+  return f(std::span(links, links_->is_improved() ? 2 : 1));
+}
+
+void StaggeredHopping::start(VectorHalo& halo, const SpinorField& in) const {
+  with_hop_links([&](std::span<const HopLinks* const> links) { halo.start(in, links); });
+}
+
+void StaggeredHopping::run_in_one_launch(StaggeredHopCall& call, VectorHalo& faces, int parity,
+                                         const SpinorField& in) const {
+  const VectorHalo::Flagged begun = with_hop_links(
+      [&](std::span<const HopLinks* const> links) { return faces.begin_with_flags(in, links); });
+  set_ghosts(call, faces);
+  const StencilTables& widest = stencil_tables(links_->is_improved() ? 3 : 1, parity);
+  const SiteRange inner = site_range(widest.inner), border = site_range(widest.border);
+  dispatch(links_->choice().backend, precision_, links_->near(precision_)->layout().lanes(),
+           [&]<class Layout, class Storage>() {
+             if constexpr (std::is_same_v<Layout, CudaLayout>)
+               launch_staggered_hop_fused<Layout, Storage>(call, begun.faces, begun.flags, inner, border);
+           });
+}
+
+bool StaggeredHopping::is_one_launch(int parity, int rhs) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto made = halos_.find({parity, rhs});
+  if (made != halos_.end()) return made->second->is_needed() && made->second->has_flags();
+  return choose_transport(links_->choice().backend) == TransportWay::fused;
 }
 
 void StaggeredHopping::apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in,
@@ -277,11 +307,12 @@ void StaggeredHopping::run(const HopTables& tables, SpinorField& out, int parity
   StaggeredHopCall call = call_of(tables, out, parity, in, task, energies);
   VectorHalo& faces = halo(parity, out.rhs());
   if (!faces.is_needed()) return launch(call, SiteRange(out.layout().blocks()));
-  set_ghosts(call, faces);
+  if (faces.has_flags()) return run_in_one_launch(call, faces, parity, in);
   start(faces, in);
   const StencilTables& widest = stencil_tables(links_->is_improved() ? 3 : 1, parity);
   launch(call, site_range(widest.inner));
   faces.finish();
+  set_ghosts(call, faces);
   const SiteRange border = site_range(widest.border);
   // There are few blocks, far apart: how they are best read is tried apart from the others.
   call.working_set = call.working_set / size_t(out.layout().blocks()) * size_t(border.size());

@@ -134,7 +134,14 @@ class StaggeredHopping {
   /// Returns the halo of one hop. @param parity of the sites that the hop leads to
   VectorHalo& halo(int parity, int rhs) const;
   void set_ghosts(StaggeredHopCall& call, const VectorHalo& halo) const;
+  /// Calls f(links) with those of each hop.
+  template <class F>
+  auto with_hop_links(const F& f) const;
   void start(VectorHalo& halo, const SpinorField& in) const;
+  /// Computes all sites in the launch that packs the faces.
+  void run_in_one_launch(StaggeredHopCall& call, VectorHalo& faces, int parity, const SpinorField& in) const;
+  /// Returns true where that is so: the halo says it, and before there is one the policy of exchanges.
+  bool is_one_launch(int parity, int rhs) const;
   StaggeredLinksPtr links_;
   StaggeredPhases phases_;
   Precision precision_;

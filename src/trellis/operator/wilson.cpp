@@ -101,7 +101,7 @@ void WilsonSchur::run(SpinorField& out, const SpinorField& in, bool is_dagger, C
 
 void WilsonSchur::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const {
   run(out, in, is_dagger, sums.wants_norm2 ? &sums.norm2 : nullptr);
-  if (!sums.norm2.empty()) sums.book(out, 0, matrix_->hop().launches_then());
+  if (!sums.norm2.empty()) sums.book(out, 0, matrix_->hop().launches_then(out.slots()));
 }
 
 Cost WilsonSchur::cost_of_form(int columns, bool is_dagger) const {

@@ -31,10 +31,10 @@ constexpr size_t rounded(size_t bytes) { return (bytes + 127) / 128 * 128; }
 inline size_t head_bytes(const Messages& messages) {
   return sizeof(PartHead) + messages.size() * sizeof(Channel);
 }
-/// Returns the bytes of two slots for each message.
-inline size_t slot_bytes(const Messages& messages) {
+/// Returns the bytes of two slots for each message, and of so many more behind them.
+inline size_t slot_bytes(const Messages& messages, size_t behind = 0) {
   size_t bytes = 0;
-  for (const Message& m : messages) bytes += 2 * rounded(m.bytes);
+  for (const Message& m : messages) bytes += 2 * rounded(m.bytes) + behind;
   return bytes;
 }
 inline Channel* channels_of(char* part) { return reinterpret_cast<Channel*>(part + sizeof(PartHead)); }
@@ -42,13 +42,19 @@ inline char* slot(char* part, const Channel& channel, uint64_t turn) {
   return part + channel.offset + (turn & 1) * rounded(size_t(channel.bytes));
 }
 
-/// Writes the channels of these messages; the slots of the first one begin at `offset`.
-inline void write_channels(char* part, const Messages& messages, size_t offset) {
+/// Returns what lies behind the slots of a channel.
+inline char* behind_slots(char* part, const Channel& channel) {
+  return part + channel.offset + 2 * rounded(size_t(channel.bytes));
+}
+
+/// Writes the channels of these messages; the slots of the first one begin at `offset`, and so many bytes lie
+/// behind those of each.
+inline void write_channels(char* part, const Messages& messages, size_t offset, size_t behind = 0) {
   reinterpret_cast<PartHead*>(part)->channels = int64_t(messages.size());
   for (size_t i = 0; i < messages.size(); ++i) {
     channels_of(part)[i] = {
         0, 0, messages[i].peer, messages[i].tag, int64_t(messages[i].bytes), int64_t(offset)};
-    offset += 2 * rounded(messages[i].bytes);
+    offset += 2 * rounded(messages[i].bytes) + behind;
   }
 }
 /// Returns the channel of a message in the part of its peer. @pre that has written its channels

@@ -13,6 +13,8 @@
 #include "trellis/comm/played_rank.hpp"
 #include "trellis/comm/transport/node_memory.hpp"
 #include "trellis/device/common_choice.hpp"
+#include "trellis/device/flagged_exchange.hpp"
+#include "trellis/device/gpu.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/lattice/geometry.hpp"
@@ -75,6 +77,8 @@ std::optional<TransportWay> named_way_of_gpus() {
       return TransportWay::peer;
     case ExchangePolicy::peer_copied:
       return TransportWay::peer_copied;
+    case ExchangePolicy::fused:
+      return TransportWay::fused;
     default:
       return std::nullopt;
   }
@@ -87,7 +91,18 @@ bool leaves_choice_to_hosts() {
 
 /// Returns true for the ways of peer.cpp.
 bool is_between_gpus(TransportWay way) {
-  return way == TransportWay::peer || way == TransportWay::peer_copied || way == TransportWay::mapped;
+  return way == TransportWay::peer || way == TransportWay::peer_copied || way == TransportWay::mapped ||
+         way == TransportWay::fused;
+}
+
+/// Returns true if a rank has messages with another node.
+bool leaves_node(const Communicator& communicator, const Messages& sends, const Messages& receives) {
+  const std::vector<int>& nodes = communicator.nodes();
+  const auto is_far = [&](const Message& m) {
+    return nodes[size_t(m.peer)] != nodes[size_t(communicator.rank())];
+  };
+  return std::any_of(sends.begin(), sends.end(), is_far) ||
+         std::any_of(receives.begin(), receives.end(), is_far);
 }
 
 TransportPtr make_in_node(Communicator& communicator, const Messages& sends, const Messages& receives,
@@ -136,6 +151,8 @@ TransportPtr make_by(Communicator& communicator, const Messages& sends, const Me
   if (way == TransportWay::device) return make_device_transport(communicator, sends, receives);
   if (is_between_gpus(way)) {
     const bool is_required = named_way_of_gpus() == way;
+    if (way == TransportWay::fused && communicator.any(leaves_node(communicator, sends, receives)))
+      way = TransportWay::peer;  // flags reach the ranks of a node alone
     if (travels(communicator, sends) && communicator.can_share_memory())
       if (auto transport = make_through_node_memory(communicator, sends, receives, way, is_required))
         return transport;
@@ -155,7 +172,8 @@ TransportWay way_by_rule(Backend backend) {
 }
 
 /// Returns the ways that make_by() can take; the way of the rule is the first.
-std::vector<int> ways_to_choose_among(const Communicator& communicator, Backend backend) {
+std::vector<int> ways_to_choose_among(const Communicator& communicator, const HaloSubject& subject) {
+  const Backend backend = subject.backend;
   const TransportWay by_rule = way_by_rule(backend);
   std::vector<int> ways{int(by_rule)};
   const auto named = backend == Backend::cuda ? named_way_of_gpus() : std::nullopt;
@@ -164,6 +182,7 @@ std::vector<int> ways_to_choose_among(const Communicator& communicator, Backend 
                                  TransportWay::peer, TransportWay::peer_copied, TransportWay::mapped})
     if (way != by_rule && (!is_between_gpus(way) || (backend == Backend::cuda && !named)))
       ways.push_back(int(way));
+  if (backend == Backend::cuda && !named && subject.is_of_hop) ways.push_back(int(TransportWay::fused));
   return ways;
 }
 
@@ -176,6 +195,14 @@ Messages without_data(Messages messages) {
 /// where the way has it so, and on the host they are read.
 void exchange_once(HaloTransport& transport, const Messages& sends, const Messages& receives,
                    bool is_on_host) {
+  if (transport.way() == TransportWay::fused) {
+    const HaloFlags flags = transport.begin_with_flags();
+    std::vector<cuda::FlaggedMessage> messages;
+    for (size_t i = 0; i < sends.size(); ++i)
+      messages.push_back({transport.outgoing(int(i)), sends[i].bytes});
+    cuda::exchange_with_flags(flags, messages);
+    return cuda::synchronize();
+  }
   transport.start([&] {
     for (size_t i = 0; i < sends.size(); ++i) {
       void* const to = transport.outgoing(int(i));
@@ -204,7 +231,7 @@ TransportWay tuned_way(Communicator& communicator, const Messages& sends, const 
     };
   };
   return TransportWay(choose_together(halo_key(communicator, sends, subject),
-                                      ways_to_choose_among(communicator, subject.backend), ranks, attempt));
+                                      ways_to_choose_among(communicator, subject), ranks, attempt));
 }
 
 /// Returns the same messages with this process at the other end.
@@ -238,7 +265,9 @@ TuneKey halo_key(const Communicator& communicator, const Messages& sends, const 
   size_t bytes = 0;
   for (const Message& m : sends) bytes += m.bytes;
   TuneKey key;
-  key.kernel = message("halo on ", name_of(subject.backend), ", messages: ", sends.size());
+  const bool has_flags = subject.is_of_hop && subject.backend == Backend::cuda;
+  key.kernel = message("halo on ", name_of(subject.backend), has_flags ? " of a hop" : "",
+                       ", messages: ", sends.size());
   key.storage = message(subject.scalar_bytes, " bytes");
   key.lattice = to_string(subject.geometry->lattice());
   key.cut = message(to_string(subject.geometry->grid().extents()), ", at most ",
@@ -278,8 +307,10 @@ const char* name_of(ExchangePolicy policy) {
       return "direct";
     case ExchangePolicy::peer:
       return "peer";
-    default:
+    case ExchangePolicy::peer_copied:
       return "peer_copied";
+    default:
+      return "fused";
   }
 }
 
@@ -308,6 +339,8 @@ const char* name_of(TransportWay way) {
       return "peer_copied";
     case TransportWay::mapped:
       return "mapped";
+    case TransportWay::fused:
+      return "fused";
     default:
       return "device";
   }

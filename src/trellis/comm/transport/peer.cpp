@@ -15,6 +15,10 @@ namespace trellis {
 namespace {
 using namespace channels;
 
+/// A flag has a line of the cache of its own, behind the slots of its message.
+constexpr size_t flag_bytes = 128;
+size_t bytes_behind_slots(TransportWay way) { return way == TransportWay::fused ? flag_bytes : 0; }
+
 /// The channels lie in the host's memory of the receiver, the slots in that of its GPU, or of its host
 /// (`mapped`). Kernels write into the slots, or copies do where a message has data of its own.
 class PeerTransport final : public HaloTransport {
@@ -36,11 +40,12 @@ class PeerTransport final : public HaloTransport {
     expect_messages(sends_.near);
     for (const Message& m : sends_.near)
       slots_of_peers_.push_back(for_kernels(slots_->parts[size_t(memory.node_rank(m.peer))]));
+    if (way == TransportWay::fused) set_flags_to_zero();
   }
   ~PeerTransport() override {
-    if (way_ != TransportWay::mapped) return;
+    if (way_ != TransportWay::mapped && way_ != TransportWay::fused) return;
     try {
-      cuda::synchronize();  // what was launched may reach memory of the host
+      cuda::synchronize();  // what was launched may reach memory of the host, or that of other ranks
     } catch (const Error&) {
       return;  // no kernel runs any more
     }
@@ -62,16 +67,36 @@ class PeerTransport final : public HaloTransport {
     const DividedMessages::Place place = sends_.places[size_t(number)];
     const size_t i = size_t(place.number);
     if (!place.is_near) return sends_.far[i].data;
+    if (use_ == Use::with_flags) return flagged_slot(to_[i].slots, *to_[i].channel);
     return sends_.near[i].data != nullptr ? sends_.near[i].data : free_slot(i, turn_ + 1);
   }
   void* incoming(int number) override {
     const DividedMessages::Place place = receives_.places[size_t(number)];
     const size_t i = size_t(place.number);
     if (!place.is_near) return receives_.far[i].data;
+    if (use_ == Use::with_flags) return flagged_slot(own_slots_, own_channels_[i]);
     return receives_.near[i].data != nullptr ? receives_.near[i].data : received(i);
+  }
+  HaloFlags begin_with_flags() override {
+    TRELLIS_REQUIRE(way_ == TransportWay::fused && receives_.far.empty() && sends_.far.empty() &&
+                        to_.size() <= size_t(HaloFlags::most_messages) &&
+                        receives_.near.size() <= size_t(HaloFlags::most_messages),
+                    "a halo by the way ", name_of(way_), " with ", to_.size(),
+                    " messages within the node and ", sends_.far.size(), " to others has no flags");
+    be_used(Use::with_flags);
+    HaloFlags flags;
+    flags.turn = ++turn_;
+    count_messages(sends_.near);
+    for (size_t i = 0; i < to_.size(); ++i)
+      flags.there[i] = reinterpret_cast<uint64_t*>(behind_slots(to_[i].slots, *to_[i].channel));
+    for (size_t i = 0; i < receives_.near.size(); ++i) flags.here[i] = own_flag(i);
+    flags.receives = int(receives_.near.size());
+    flags.counters = static_cast<unsigned*>(counters_of_blocks_.data());
+    return flags;
   }
   /// Packs in the stream beside the main one, behind what that one holds.
   void start(const std::function<void()>& pack) override {
+    be_used(Use::by_the_host);
     if (is_under_way_) abandon();
     is_under_way_ = true;
     stream_.follow_main();
@@ -157,6 +182,25 @@ class PeerTransport final : public HaloTransport {
   }
   char* received(size_t i) { return slot(own_slots_, own_channels_[i], turn_); }
 
+  enum class Use { not_yet, by_the_host, with_flags };
+  /// Hosts and launches count exchanges apart: slots would be taken twice.
+  void be_used(Use use) {
+    TRELLIS_REQUIRE(use_ == Use::not_yet || use_ == use, "a halo is used with flags and without");
+    use_ = use;
+  }
+  char* flagged_slot(char* slots, const Channel& channel) const {
+    return slot(slots, channel, cuda::is_left_out(cuda::PeerWait::second_slot) ? 0 : turn_);
+  }
+  uint64_t* own_flag(size_t i) const {
+    return reinterpret_cast<uint64_t*>(behind_slots(own_slots_, own_channels_[i]));
+  }
+  /// Others look at the flags once all ranks of the node have come here.
+  void set_flags_to_zero() {
+    for (size_t i = 0; i < receives_.near.size(); ++i) cuda::set_zero(own_flag(i), flag_bytes);
+    counters_of_blocks_ = Memory(sizeof(unsigned) * (1 + HaloFlags::most_messages), Backend::cuda);
+    cuda::synchronize();
+  }
+
   TransportWay way_;
   std::shared_ptr<NodeMemory::Segment> counters_, slots_;
   std::map<char*, HostForKernels> mapped_;  ///< these parts of the slots lie on the host
@@ -171,6 +215,8 @@ class PeerTransport final : public HaloTransport {
   Messages host_sends_, host_receives_;
   std::unique_ptr<Exchange> far_;
   cuda::Stream stream_;
+  Memory counters_of_blocks_;  ///< launches with flags take them
+  Use use_ = Use::not_yet;
   uint64_t turn_ = 0;
   bool is_under_way_ = false;
 };
@@ -180,12 +226,13 @@ TransportPtr make_peer_transport(Communicator& communicator, const Messages& all
                                  const Messages& all_receives, TransportWay way) {
   NodeMemory& memory = communicator.node_memory();
   DividedMessages sends(memory, all_sends), receives(memory, all_receives);
-  auto slots =
-      memory.lease(slot_bytes(receives.near), way == TransportWay::mapped ? Backend::cpu : Backend::cuda);
+  const size_t behind = bytes_behind_slots(way);
+  auto slots = memory.lease(slot_bytes(receives.near, behind),
+                            way == TransportWay::mapped ? Backend::cpu : Backend::cuda);
   if (!slots) return nullptr;
   auto counters = memory.lease(head_bytes(receives.near));
   if (!counters) return nullptr;
-  write_channels(memory.own(*counters), receives.near, 0);
+  write_channels(memory.own(*counters), receives.near, 0, behind);
   std::unique_ptr<PeerTransport> transport;
   try {
     transport = std::make_unique<PeerTransport>(way, std::move(counters), std::move(slots), memory,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "trellis/base/error.hpp"
+
 namespace trellis {
 
 namespace {
@@ -20,6 +22,10 @@ void HaloTransport::wait_each(const std::function<void(int)>& unpack) {
   wait([this, &unpack] {
     for (const int number : all_) unpack(number);
   });
+}
+
+HaloFlags HaloTransport::begin_with_flags() {
+  throw Error(message("halos by the way ", name_of(way()), " have no flags for a launch"));
 }
 
 void HaloTransport::unpack_as_they_arrive(const std::function<void(int)>& unpack) {

@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "trellis/comm/communicator.hpp"
+#include "trellis/view/halo_flags.hpp"
 
 namespace trellis {
 
 /// Each way is a file of this folder.
-enum class TransportWay { requests, shared, copied, staged, device, peer, peer_copied, mapped };
+enum class TransportWay { requests, shared, copied, staged, device, peer, peer_copied, mapped, fused };
 inline constexpr TransportWay transport_ways[] = {
-    TransportWay::requests, TransportWay::shared, TransportWay::copied,      TransportWay::staged,
-    TransportWay::device,   TransportWay::peer,   TransportWay::peer_copied, TransportWay::mapped};
+    TransportWay::requests,    TransportWay::shared, TransportWay::copied,
+    TransportWay::staged,      TransportWay::device, TransportWay::peer,
+    TransportWay::peer_copied, TransportWay::mapped, TransportWay::fused};
 const char* name_of(TransportWay way);
 
 /// A transport has the messages of one halo, which travel many times. Construction registers memory, start()
@@ -42,6 +44,11 @@ class HaloTransport {
   /// Waits for all receives, and runs unpack(number), which reads one, for each of them: as soon as it is
   /// there, where the way can tell.
   virtual void wait_each(const std::function<void(int)>& unpack);
+  /// Begins an exchange of a launch that writes the sends, tells others so by flags and waits for theirs, in
+  /// place of start() and wait(), and returns the flags of the messages. From here on outgoing() and
+  /// incoming() are those of this exchange. A transport is used in one of the two manners all its life.
+  /// Only the way `fused` can do so.
+  virtual HaloFlags begin_with_flags();
 
  protected:
   /// Asks for all receives in turn until each is there and unpacked.
@@ -81,8 +88,10 @@ TransportPtr make_staged_transport(const Messages& sends, const Messages& receiv
 /// Makes the transport of peer.cpp: kernels run on a GPU, and write messages between ranks of a node into
 /// memory of the receiver's GPU (`peer`), or copies bring them there (`peer_copied`); messages between nodes
 /// are staged. With `mapped` kernels write and read page-locked memory of the host: that of the receiver
-/// within a node, and that of requests between nodes. Returns null on ranks whose GPUs do not reach such
-/// memory, and NodeMemory::failure() says why. @pre the communicator can share memory
+/// within a node, and that of requests between nodes. With `fused` the slots of the receiver's GPU have flags
+/// beside them for launches that need no host (view/halo_flags.hpp); without such launches it is as `peer`.
+/// Returns null on ranks whose GPUs do not reach such memory, and NodeMemory::failure() says why. @pre the
+/// communicator can share memory
 TransportPtr make_peer_transport(Communicator& communicator, const Messages& sends, const Messages& receives,
                                  TransportWay way);
 

@@ -1,6 +1,7 @@
 /// A build without the cuda backend has its functions here.
 #ifndef TRELLIS_WITH_CUDA
 #include "trellis/base/error.hpp"
+#include "trellis/device/flagged_exchange.hpp"
 #include "trellis/device/gpu.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/device/peer_memory.hpp"
@@ -41,6 +42,7 @@ void unmap_of_peer(void*, size_t) {}
 void* map_of_host(void*, size_t bytes) { return allocate(bytes); }
 void unmap_of_host(void*, void*, size_t) {}
 bool is_left_out(PeerWait) { return false; }
+void exchange_with_flags(HaloFlags, std::span<const FlaggedMessage>) { require_gpu(); }
 
 PinnedMemory::PinnedMemory(size_t bytes) : bytes_{bytes} { require_gpu(); }
 PinnedMemory::~PinnedMemory() = default;

@@ -1,8 +1,8 @@
 #pragma once
 /// CUDA errors become typed exceptions.
-#include <cuda_runtime.h>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/cuda/accelerator.hpp"
 
 namespace trellis::cuda {
 

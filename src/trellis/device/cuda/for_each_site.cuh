@@ -135,35 +135,34 @@ void for_each_site_in_ordered_sums(const SiteRange& range, int slots, const F& f
 
 /// Adds the sum of the terms of a block's threads to a row; all threads call it.
 __device__ inline void add_of_block(PartialSum own, SumInMaking& row) {
-  constexpr unsigned all_lanes = 0xffffffffu;
-  constexpr int warps = threads_per_block / 32;
-  __shared__ int tops[warps];
-  __shared__ unsigned flags[warps];
-  __shared__ long long units[warps][exact_sum_bins];
-  const int warp = int(threadIdx.x) / 32;
-  const bool is_first = threadIdx.x % 32 == 0;
-  const int top_of_warp = __reduce_max_sync(all_lanes, own.top);
-  const unsigned flags_of_warp = __reduce_or_sync(all_lanes, own.flags);
+  constexpr int groups = threads_per_block / lanes_of_group;
+  __shared__ int tops[groups];
+  __shared__ unsigned flags[groups];
+  __shared__ long long units[groups][exact_sum_bins];
+  const int group = int(threadIdx.x) / lanes_of_group;
+  const bool is_first = threadIdx.x % lanes_of_group == 0;
+  const int top_of_group = largest_of_group(own.top);
+  const unsigned flags_of_group = bits_of_group(own.flags);
   if (is_first) {
-    tops[warp] = top_of_warp;
-    flags[warp] = flags_of_warp;
+    tops[group] = top_of_group;
+    flags[group] = flags_of_group;
   }
   __syncthreads();
-  for (int i = 0; i < warps; ++i) {
+  for (int i = 0; i < groups; ++i) {
     own.raise_top(tops[i]);
     own.flags |= flags[i];
   }
   for (int k = 0; k < exact_sum_bins; ++k) {
-    for (int offset = 16; offset > 0; offset /= 2)
-      own.units[k] += __shfl_down_sync(all_lanes, own.units[k], offset);
-    if (is_first) units[warp][k] = own.units[k];
+    for (int offset = lanes_of_group / 2; offset > 0; offset /= 2)
+      own.units[k] += from_lane_behind(own.units[k], offset);
+    if (is_first) units[group][k] = own.units[k];
   }
   __syncthreads();
   if (threadIdx.x < exact_sum_bins) {
     const int k = int(threadIdx.x);
     PartialSum sum = own;
     sum.units[0] = 0;
-    for (int i = 0; i < warps; ++i) sum.units[0] += units[i][k];
+    for (int i = 0; i < groups; ++i) sum.units[0] += units[i][k];
     sum.top = own.top - k;
     row.add_part(sum, 0);
     if (k == 0) row.note(own);
@@ -251,14 +250,14 @@ __global__ void __launch_bounds__(threads_per_block)
     const Bits bits = bits_of(terms[0]) & ~(Bits(1) << 63);
     if (bits > largest) largest = bits;
   }
-  for (int offset = 16; offset > 0; offset /= 2) {
-    const Bits other = __shfl_down_sync(0xffffffffu, largest, offset);
+  for (int offset = lanes_of_group / 2; offset > 0; offset /= 2) {
+    const Bits other = from_lane_behind(largest, offset);
     if (other > largest) largest = other;
   }
   Bits& of_all = memory.in_making->low[0];
-  if (threadIdx.x % 32 == 0) atomicMax(&of_all, largest);
+  if (threadIdx.x % lanes_of_group == 0) atomicMax(&of_all, largest);
   if (is_last_block(memory.in_making->blocks_done) && threadIdx.x == 0) {
-    memory.finished->low[0] = __ldcg(&of_all);
+    memory.finished->low[0] = read_past_first_cache(of_all);
     of_all = 0;
     memory.in_making->blocks_done = 0;
     __threadfence();

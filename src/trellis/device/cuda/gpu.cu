@@ -185,11 +185,11 @@ Stream::~Stream() {
 }
 void Stream::follow_main() {
   check(cudaEventRecord(handles_->event, nullptr), "cudaEventRecord");
-  check(cudaStreamWaitEvent(handles_->stream, handles_->event), "cudaStreamWaitEvent");
+  check(cudaStreamWaitEvent(handles_->stream, handles_->event, 0), "cudaStreamWaitEvent");
 }
 void Stream::precede_main() {
   check(cudaEventRecord(handles_->event, handles_->stream), "cudaEventRecord");
-  check(cudaStreamWaitEvent(nullptr, handles_->event), "cudaStreamWaitEvent");
+  check(cudaStreamWaitEvent(nullptr, handles_->event, 0), "cudaStreamWaitEvent");
 }
 void Stream::wait() {
   count_wait();

@@ -1,13 +1,12 @@
 #pragma once
 /// These are the launches on GPUs, real and simulated (device/launch.hpp).
 #include <algorithm>
-#include <map>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/cuda/fastest_way.hpp"
 #include "trellis/device/cuda/for_each_site.cuh"
 #include "trellis/device/gpu.hpp"
 #include "trellis/device/launch_hints.hpp"
-#include "trellis/device/launch_trials.hpp"
 
 namespace trellis::launch {
 inline namespace on_gpu {
@@ -50,14 +49,6 @@ void launch_in_shape(const SiteRange& range, int slots, const Kernel& kernel, co
       return launch_in_shape<(S == 6 ? 4 : S - 1)>(range, slots, kernel, shape);
   if constexpr (S <= Kernel::most_columns) launch_columns<S>(range, slots, kernel, shape.threads);
 }
-
-/// All launches of a kernel by a thread that have so many shapes share their trials.
-template <class Kernel>
-LaunchTrials& trials_of(int slots) {
-  thread_local std::map<int, LaunchTrials> trials;
-  const int ways = launch_shapes_up_to(std::min(slots, Kernel::most_columns));
-  return trials.try_emplace(ways, ways, typeid(Kernel), cuda::name_of_this_gpu()).first->second;
-}
 }  // namespace detail
 
 /// Launches in the fastest of launch_shapes, or with so many right-hand sides a thread as `columns` says.
@@ -70,7 +61,8 @@ void for_each_site_read_ahead(const SiteRange& range, int slots, const Kernel& k
   if (columns.per_thread > 0)
     return detail::launch_in_shape(range, slots, kernel, {columns.per_thread, cuda::threads_per_block});
   const LaunchSubject subject{all.bytes, all.geometry, slots, storage_name<Storage>()};
-  detail::trials_of<Kernel>(slots).launch_in_queue(subject, range.size(), [&](int way, bool is_timed) {
+  const int ways = launch_shapes_up_to(std::min(slots, Kernel::most_columns));
+  trials_on_gpu<Kernel>(ways).launch_in_queue(subject, range.size(), [&](int way, bool is_timed) {
     if (is_timed) cuda::start_launch_timer();
     detail::launch_in_shape(range, slots, kernel, launch_shapes[way]);
     return is_timed ? cuda::stop_launch_timer() : 0.0;

@@ -38,7 +38,7 @@ void order(cudaStream_t first, cudaStream_t second) {
   cudaEvent_t event;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   check(cudaEventRecord(event, first), "cudaEventRecord");
-  check(cudaStreamWaitEvent(second, event), "cudaStreamWaitEvent");
+  check(cudaStreamWaitEvent(second, event, 0), "cudaStreamWaitEvent");
   check(cudaEventDestroy(event), "cudaEventDestroy");
 }
 

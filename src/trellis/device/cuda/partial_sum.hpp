@@ -9,6 +9,9 @@
 
 #include "trellis/base/annotations.hpp"
 #include "trellis/base/exact_sum.hpp"
+#if defined(__CUDACC__)
+#include "trellis/device/cuda/accelerator.hpp"
+#endif
 
 namespace trellis::cuda {
 
@@ -145,14 +148,14 @@ struct SumInMaking {
   }
 
  private:
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   TRELLIS_SITE_FN static void add(Bits& sum, Bits part) { atomicAdd(&sum, part); }
   TRELLIS_SITE_FN static void raise(unsigned& largest, unsigned value) { atomicMax(&largest, value); }
   TRELLIS_SITE_FN static void set_bits(unsigned& all, unsigned bits) { atomicOr(&all, bits); }
   /// Reads past the first cache, which does not see other blocks' additions.
   template <class T>
   TRELLIS_SITE_FN static T read(const T& value) {
-    return __ldcg(&value);
+    return read_past_first_cache(value);
   }
 #else
   TRELLIS_SITE_FN static void add(Bits& sum, Bits part) { sum += part; }

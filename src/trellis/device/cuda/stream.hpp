@@ -1,8 +1,9 @@
 #pragma once
 /// These functions say where launches of this thread go, and check each of them.
-#include <cuda_runtime.h>
 
 #include <typeinfo>
+
+#include "trellis/device/cuda/accelerator.hpp"
 
 namespace trellis::cuda {
 

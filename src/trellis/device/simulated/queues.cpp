@@ -58,8 +58,11 @@ State& state() {
   }();
   return all;
 }
+}  // namespace
+
 uint64_t random_number() { return state().schedule->random(); }
 
+namespace {
 /// Returns the queue that a mark waits for, and -1 if the first piece can run.
 int blocking(const Queue& queue) {
   const Piece& first = queue.waiting.front();
@@ -160,9 +163,13 @@ void order_behind(int queue, int other) {
   put(queue, {nullptr, other, state().queues.at(other).submitted});
 }
 
+void run_what_it_holds(int queue) {
+  if (state().schedule) run_until(queue, state().queues.at(queue).submitted);
+}
+
 void wait_for(int queue) {
   if (!state().schedule) return;
-  run_until(queue, state().queues.at(queue).submitted);
+  run_what_it_holds(queue);
   std::map<int, uint64_t> over = state().queues.at(queue).behind;
   over[queue] = state().queues.at(queue).done;
   deliver(over, random_number);

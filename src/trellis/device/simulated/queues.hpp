@@ -21,6 +21,8 @@ void set_launch_queue(int queue);
 void submit(int queue, std::function<void()> work);
 /// Makes work that comes to the queue from here on run after the work that the other one holds now.
 void order_behind(int queue, int other);
+/// Runs what the queue holds now, and what that waits for, as a GPU does in time; the host waits for nothing.
+void run_what_it_holds(int queue);
 /// Lets the host wait for what the queue holds now.
 void wait_for(int queue);
 void wait_for_all();
@@ -28,6 +30,8 @@ void wait_for_all();
 /// Runs all that is left, then goes on with this schedule, or with none.
 void set_schedule(std::optional<uint64_t> seed);
 bool has_schedule();
+/// Returns a random number of the schedule. @pre there is one
+uint64_t random_number();
 
 /// A test can leave out one of these waits of a stream, to see whether the schedules find it.
 enum class StreamWait { none, follow_main, precede_main, wait };

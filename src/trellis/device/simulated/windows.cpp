@@ -30,6 +30,8 @@ struct Part {
   std::vector<char> data;
   int queue;
   uint64_t piece;
+  WriteOrder order = {};
+  bool is_fenced = false;
 };
 
 struct Windows {
@@ -81,7 +83,7 @@ void deliver_chosen(const F& is_chosen, uint64_t (*random)()) {
 }
 
 /// Puts the bytes that a piece has changed on their way, in parts of at most `most_of_part`.
-void take_writes_of(Window& window, int queue, uint64_t piece) {
+void take_writes_of(Window& window, int queue, uint64_t piece, const WriteOrder& order = {}) {
   for (size_t at = 0; at < window.bytes; at += most_of_part) {
     const size_t end = std::min(at + most_of_part, window.bytes);
     if (std::memcmp(window.device + at, &window.before[at], end - at) == 0) continue;
@@ -90,7 +92,8 @@ void take_writes_of(Window& window, int queue, uint64_t piece) {
     while (window.device[last - 1] == window.before[last - 1]) --last;
     // Bytes between that were not changed have the value that is on its way, or there.
     all_windows().parts.push_back(
-        {&window, first, {window.device + first, window.device + last}, queue, piece});
+        {&window, first, {window.device + first, window.device + last}, queue, piece, order});
+    std::copy(window.device + first, window.device + last, window.before.begin() + std::ptrdiff_t(first));
   }
 }
 }  // namespace
@@ -133,6 +136,38 @@ void read_windows() {
 
 void take_writes(int queue, uint64_t piece) {
   for (const auto& window : all_windows().windows) take_writes_of(*window, queue, piece);
+}
+
+void take_writes_of_block(const WriteOrder& order) {
+  constexpr int no_queue = -1;
+  for (const auto& window : all_windows().windows) take_writes_of(*window, no_queue, 0, order);
+}
+
+void fence_writes(uint64_t block) {
+  for (Part& part : all_windows().parts)
+    if (part.order.block == block) part.is_fenced = true;
+}
+
+bool deliver_in_order(double chance, uint64_t (*random)()) {
+  const std::vector<Part>& parts = all_windows().parts;
+  const auto has_to_wait = [&parts](const Part& flag) {
+    for (const Part* before = parts.data(); before != &flag; ++before)
+      if (before->is_fenced && (flag.order.sees_all || before->order.block == flag.order.block)) return true;
+    return false;
+  };
+  std::vector<bool> arrives;
+  for (const Part& part : parts)
+    arrives.push_back(double(random() >> 11) * 0x1p-53 < chance &&
+                      !(part.order.is_flag && has_to_wait(part)));
+  std::vector<Part> now, later;
+  for (size_t i = 0; i < arrives.size(); ++i)
+    (arrives[i] ? now : later).push_back(std::move(all_windows().parts[i]));
+  all_windows().parts = std::move(later);
+  for (size_t left = now.size(); left > 0; --left) {
+    std::swap(now[left - 1], now[random() % left]);
+    arrive(now[left - 1]);
+  }
+  return !all_windows().parts.empty();
 }
 
 void deliver_some(double chance, uint64_t (*random)()) {

@@ -23,6 +23,18 @@ void delay_writes(bool is_delayed);
 void read_windows();
 void take_writes(int queue, uint64_t piece);
 
+/// These are for launches with flags (remote_flags.hpp). Parts of a block arrive in any order; a flag does
+/// behind those that were on their way and fenced, of its block, or of all blocks that it saw.
+struct WriteOrder {
+  uint64_t block;
+  bool is_flag, sees_all;
+};
+void take_writes_of_block(const WriteOrder& order);
+/// Keeps flags from here on behind the parts of a block that are on their way.
+void fence_writes(uint64_t block);
+/// Lets each part that is on its way and may arrive do so with this chance. Returns true while there are any.
+bool deliver_in_order(double chance, uint64_t (*random)());
+
 /// Lets each part that is on its way arrive with this chance, in random order. `random` returns any number.
 void deliver_some(double chance, uint64_t (*random)());
 /// Lets all writes of these pieces arrive: each entry has a queue, and the number of its pieces that are

@@ -48,15 +48,16 @@ size_t site_bytes(const FieldSpec& spec) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-SiteHaloCall call_for(const SiteField& field, const KernelTable<int32_t>& places, const void* message,
-                      int sites_before) {
+SiteHaloCall call_for(const SiteField& field) {
   SiteHaloCall call;
   call.slots = field.slots();
   call.reals = field.reals();
-  call.count = int(places.size());
-  call.message =
-      static_cast<char*>(const_cast<void*>(message)) + size_t(sites_before) * site_bytes(field.spec());
   return call;
+}
+
+/// Returns where the sites of a parity lie in a message.
+void* share_of(const void* message, const FieldSpec& spec, int sites_before) {
+  return static_cast<char*>(const_cast<void*>(message)) + size_t(sites_before) * site_bytes(spec);
 }
 }  // namespace
 
@@ -124,11 +125,11 @@ void FieldRedistribution::require_kind(const SiteField& all, const SiteField* fe
 void FieldRedistribution::pack(const SiteField& field, const Places& places, const SiteBox& box,
                                void* message) const {
   places.for_each_parity(box, [&](int parity, const KernelTable<int32_t>& sites, int before) {
-    SiteHaloCall call = call_for(field, sites, message, before);
+    SiteHaloCall call = call_for(field);
     call.sites[0] = call.sites[1] = field.raw(parity);
-    call.from = sites.data();
+    const SiteHaloList list{sites.data(), nullptr, share_of(message, spec_, before), int(sites.size())};
     dispatch(spec_.backend, spec_.precision, field.layout().lanes(), [&]<class Layout, class Storage>() {
-      launch_site_halo_pack<Layout, Storage>(call, SiteRange(call.count));
+      launch_site_halo_pack<Layout, Storage>(call, {&list, 1});
     });
   });
 }
@@ -136,11 +137,11 @@ void FieldRedistribution::pack(const SiteField& field, const Places& places, con
 void FieldRedistribution::unpack(SiteField& field, const Places& places, const SiteBox& box,
                                  const void* message) const {
   places.for_each_parity(box, [&](int parity, const KernelTable<int32_t>& sites, int before) {
-    SiteHaloCall call = call_for(field, sites, message, before);
+    SiteHaloCall call = call_for(field);
     call.ghosts = field.raw(parity);
-    call.to = sites.data();
+    const SiteHaloList list{nullptr, sites.data(), share_of(message, spec_, before), int(sites.size())};
     dispatch(spec_.backend, spec_.precision, field.layout().lanes(), [&]<class Layout, class Storage>() {
-      launch_site_halo_unpack<Layout, Storage>(call, SiteRange(call.count));
+      launch_site_halo_unpack<Layout, Storage>(call, {&list, 1});
     });
   });
 }

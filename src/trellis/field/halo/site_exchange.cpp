@@ -1,5 +1,6 @@
 #include "trellis/field/halo/site_exchange.hpp"
 
+#include "trellis/device/launches.hpp"
 #include "trellis/field/storage/dispatch.hpp"
 
 namespace trellis {
@@ -25,6 +26,7 @@ SiteExchange::SiteExchange(HaloPlan plan, const SiteObjects& objects, const Geom
     peers_.push_back({{lists.sends, objects_.backend}, {lists.receives, objects_.backend}});
     messages_.add(rank, rank, message_tag, bytes);
   }
+  lists_.reserve(peers_.size() + 1);
   if (is_connected_)
     messages_.connect(communicator, geometry, objects_.slots, element_bytes(objects_.precision));
 }
@@ -43,19 +45,14 @@ SiteHaloCall SiteExchange::call() const {
 }
 
 void SiteExchange::pack() {
-  SiteHaloCall call = this->call();
-  dispatch(objects_.backend, objects_.precision, objects_.lanes, [&]<class Layout, class Storage>() {
-    for (size_t i = 0; i < peers_.size(); ++i) {
-      call.from = peers_[i].sends.data();
-      call.count = int(peers_[i].sends.size());
-      call.message = messages_.send_buffer(int(i));
-      launch_site_halo_pack<Layout, Storage>(call, SiteRange(call.count));
-    }
-    call.from = own_sites_.data();
-    call.to = own_ghosts_.data();
-    call.message = nullptr;
-    launch_site_halo_copy<Layout, Storage>(call, SiteRange(int(own_sites_.size())));
-  });
+  lists_.clear();
+  for (size_t i = 0; i < peers_.size(); ++i)
+    lists_.push_back(
+        {peers_[i].sends.data(), nullptr, messages_.send_buffer(int(i)), int(peers_[i].sends.size())});
+  if (own_sites_.size() > 0)
+    lists_.push_back({own_sites_.data(), own_ghosts_.data(), nullptr, int(own_sites_.size())});
+  dispatch(objects_.backend, objects_.precision, objects_.lanes,
+           [&]<class Layout, class Storage>() { launch_site_halo_pack<Layout, Storage>(call(), lists_); });
 }
 
 void SiteExchange::start(const RawField& first, const RawField& second, const RawField& ghosts) {
@@ -67,16 +64,25 @@ void SiteExchange::start(const RawField& first, const RawField& second, const Ra
   messages_.start([this] { pack(); });
 }
 
+SiteHaloList SiteExchange::received(int peer) const {
+  const KernelTable<int32_t>& places = peers_[size_t(peer)].receives;
+  return {nullptr, places.data(), messages_.receive_buffer(peer), int(places.size())};
+}
+
 void SiteExchange::finish() {
   if (!is_connected_) return;
-  SiteHaloCall call = this->call();
+  lists_.clear();
   dispatch(objects_.backend, objects_.precision, objects_.lanes, [&]<class Layout, class Storage>() {
-    messages_.finish([this, &call](int peer) {
-      call.to = peers_[size_t(peer)].receives.data();
-      call.count = int(peers_[size_t(peer)].receives.size());
-      call.message = messages_.receive_buffer(peer);
-      launch_site_halo_unpack<Layout, Storage>(call, SiteRange(call.count));
-    });
+    if (launches_can_be_cut(objects_.backend))
+      messages_.finish([this](int peer) {
+        const SiteHaloList list = received(peer);
+        launch_site_halo_unpack<Layout, Storage>(call(), {&list, 1});
+      });
+    else
+      messages_.finish_together([this] {
+        for (int peer = 0; peer < messages(); ++peer) lists_.push_back(received(peer));
+        launch_site_halo_unpack<Layout, Storage>(call(), lists_);
+      });
   });
 }
 

@@ -44,9 +44,12 @@ class SiteExchange {
   };
   SiteHaloCall call() const;
   void pack();
+  /// Returns the sites that the message of a peer fills. @pre it has come
+  SiteHaloList received(int peer) const;
   HaloPlan plan_;
   SiteObjects objects_;
   std::vector<Peer> peers_;
+  std::vector<SiteHaloList> lists_;  ///< launches take these; it has room for all
   KernelTable<int32_t> own_sites_, own_ghosts_;
   HaloMessages messages_;
   bool is_connected_;

@@ -10,6 +10,6 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_wilson_hop_compressed(const WilsonHopCall& call, const SiteRange& sites);
 template <class Layout, class Storage>
-void launch_wilson_pack_compressed(const WilsonFaceCall& call, const SiteRange& face);
+void launch_wilson_pack_compressed(const WilsonFacesCall& call);
 
 }  // namespace trellis

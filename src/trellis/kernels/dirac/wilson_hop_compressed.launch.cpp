@@ -18,14 +18,13 @@ void launch_wilson_hop_compressed(const WilsonHopCall& call, const SiteRange& si
 }
 
 template <class Layout, class Storage>
-void launch_wilson_pack_compressed(const WilsonFaceCall& call, const SiteRange& face) {
-  using Face = WilsonFace<Layout, Storage, 8>;
-  launch::for_each_site(face, call.face.slots, PackFace<Face>{Face(call)});
+void launch_wilson_pack_compressed(const WilsonFacesCall& call) {
+  const PackFaces<Layout, WilsonFaces<Layout, Storage, 8>> faces{WilsonFaces<Layout, Storage, 8>(call)};
+  launch::for_each_site(SiteRange(faces.sites()), call.slots, faces);
 }
 
 template void launch_wilson_hop_compressed<InstantiatedLayout, InstantiatedStorage>(const WilsonHopCall&,
                                                                                     const SiteRange&);
-template void launch_wilson_pack_compressed<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&,
-                                                                                     const SiteRange&);
+template void launch_wilson_pack_compressed<InstantiatedLayout, InstantiatedStorage>(const WilsonFacesCall&);
 
 }  // namespace trellis

@@ -1,14 +1,9 @@
 #pragma once
-/// The two steps of a face of a halo are kernels here: launches take what has an operator().
-#include "trellis/base/annotations.hpp"
+/// The steps of faces of a halo are kernels: launches take what has an operator(). All faces are packed
+/// together (view/faces_in_range.hpp), and each is unpacked when it has come.
+#include "trellis/view/faces_in_range.hpp"
 
 namespace trellis {
-
-template <class Face>
-struct PackFace {
-  Face face;
-  TRELLIS_SITE_FN void operator()(int index, int slot) const { face.pack(index, slot); }
-};
 
 template <class Face>
 struct UnpackFace {

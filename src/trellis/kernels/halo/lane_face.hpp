@@ -1,5 +1,6 @@
 #pragma once
 /// Faces of blocks serve ghosts in the lanes' own form (full spinors and the half spinors of the Wilson hop).
+/// On GPUs, and where lanes do not split the direction, the message is the ghosts as they lie in memory.
 /// Where lanes split the direction too, a block's lanes are partly for the block across the inner edge of
 /// this rank and partly for the other rank: the ghost block gets the first ones at once, the others go into
 /// the message, and the receiver adds them to its own.
@@ -8,16 +9,26 @@
 namespace trellis {
 
 struct LaneFaceCall {
-  int leg = 0;                    ///< it is that of the receiver
-  RawField ghost;                 ///< it belongs to this leg
-  void* message = nullptr;        ///< it is [face block][slot][real][edge lanes], scalars of the arithmetic
+  int leg = 0;     ///< it is that of the receiver
+  RawField ghost;  ///< it belongs to this leg
+  /// It is [face block][slot][real][edge lanes], scalars of the arithmetic, or as ghosts lie.
+  void* message = nullptr;
   const int32_t* face = nullptr;  ///< it lists blocks of the sender's face
+  int blocks = 0;                 ///< so many
   /// It belongs to the leg, null where lanes do not split the direction.
   const int32_t* permutation = nullptr;
   const int32_t* edge_lanes = nullptr;   ///< these lanes of a face block leave the rank
   const int32_t* ghost_lanes = nullptr;  ///< these lanes of a ghost block come from the other rank
   int edge_lane_count = 0;
   int slots = 1;
+};
+
+/// All faces of an exchange are packed in one launch. Those of a direction stand beside each other, the one
+/// that serves the forward legs of receivers first.
+struct LaneFaceCalls {
+  static constexpr int most = 8;
+  LaneFaceCall faces[most];
+  int count = 0;
 };
 
 /// It is a face of the objects that a GhostView (an ObjectView) holds.
@@ -28,15 +39,17 @@ class LaneFace {
   using Real = typename GhostView::Real;
   using Scalar = typename RealTraits<Real>::scalar;
 
+  LaneFace() = default;
   explicit LaneFace(const LaneFaceCall& call)
       : call_{call}, ghost_{call.ghost}, whole_{RawField{call.message, nullptr, call.slots}} {}
 
-  TRELLIS_SITE_FN bool is_forward() const { return call_.leg % 2 == 0; }
-  TRELLIS_SITE_FN int direction() const { return call_.leg / 2; }
+  /// Returns the block of the sender that face block `index` is.
   TRELLIS_SITE_FN int block(int index) const { return call_.face[index]; }
+  TRELLIS_SITE_FN int direction() const { return call_.leg / 2; }
 
   /// Writes the object of face block `index` into the message and, where lanes stay, the ghost block.
   TRELLIS_SITE_FN void send(Object h, int index, int slot) const {
+    if constexpr (std::is_base_of_v<GpuLayout, Layout>) return whole_.store(index, slot, h);
     if constexpr (Layout::lanes > 1)
       if (call_.edge_lane_count == Layout::lanes) return whole_.store(index, slot, h);
     Real* r = reinterpret_cast<Real*>(&h);

@@ -1,53 +1,63 @@
 #pragma once
 /// Hops of colour vectors over any distance have ghosts (lattice/hop_stencil.hpp): they are for forward legs
 /// psi(y), for backward legs V_mu(y)^dagger psi(y), formed by the sender in the form in which the hop takes
-/// them. Lanes that stay on this rank go to the ghost blocks at once, the others into the message.
+/// them. Lanes that stay on this rank go to the ghost blocks at once, the others into the message. On GPUs
+/// none stays, and the message is the ghosts as they lie in memory.
 #include "trellis/kernels/dirac/staggered_leg.hpp"
 
 namespace trellis {
 
+/// It is a face of one exchange.
 struct VectorFaceCall {
+  int hop = 0;     ///< it is the number of its links
   int leg = 0;     ///< it is that of the receiver
-  RawField links;  ///< they belong to the parity of `in`
-  int link_reals = 18;
-  RawField in;
-  RawField ghost;                       ///< it belongs to this leg
-  void* message = nullptr;              ///< it is [position][slot][6], scalars of the arithmetic
+  RawField ghost;  ///< it belongs to this leg
+  /// It is [position][slot][6], scalars of the arithmetic, or as ghosts lie.
+  void* message = nullptr;
   const int32_t* sources = nullptr;     ///< they are blocks of `in`
   const int32_t* first = nullptr;       ///< it has [sources + 1]
   const int32_t* deliveries = nullptr;  ///< they are [lane, to]; to as in HopStencil::Delivery
   const int32_t* arrivals = nullptr;    ///< they have [position]: ghost * lanes + lane
+  int source_count = 0;
   int slots = 1;
 };
 
-template <class Layout, class Storage, int LinkReals>
-class VectorFace {
+/// All faces of an exchange are packed in one launch. Hops over one and three sites have links of their own.
+struct VectorFacesCall {
+  static constexpr int most_hops = 2, most = 8 * most_hops;
+  VectorFaceCall faces[most];
+  int count = 0;
+  RawField
+      links[most_hops];  ///< they belong to the parity of `in`; where there is one hop both are its links
+  int link_reals[most_hops] = {18, 18};
+  RawField in;
+  int slots = 1;
+};
+
+/// It puts colour vectors into the message or the ghosts of a face, and moves them from one to the other.
+template <class Layout, class Storage>
+class VectorPlaces {
  public:
-  using Vectors = ColorVectorView<Layout, Storage>;
-  using Real = typename Vectors::Real;
   using Scalar = typename StorageTraits<Storage>::compute;
   using GhostView = ColorVectorView<Layout, Scalar>;
+  using Real = typename GhostView::Real;
   static constexpr int W = Layout::lanes;
 
-  explicit VectorFace(const VectorFaceCall& call)
-      : call_{call}, links_{call.links}, in_{call.in}, ghost_{call.ghost} {}
+  VectorPlaces() = default;
+  explicit VectorPlaces(const VectorFaceCall& call)
+      : call_{call}, ghost_{call.ghost}, whole_{RawField{call.message, nullptr, call.slots}} {}
 
-  /// Makes the deliveries of source block `index` for one right-hand side.
-  TRELLIS_SITE_FN void pack(int index, int slot) const {
-    const int block = call_.sources[index];
-    const auto ready = link_ready(in_, block, slot);
-    const decltype(ready) v[1] = {ready};
-    ColorVector<Real> h[1];
-    if (call_.leg % 2 == 0)
-      h[0] = to_ghost(ready);
-    else
-      rows_dagger_multiply(h, links_.rows(block, call_.leg / 2), v);
+  TRELLIS_SITE_FN const VectorFaceCall& call() const { return call_; }
+  /// Makes the deliveries of source block `index`.
+  TRELLIS_SITE_FN void deliver(const ColorVector<Real>& h, int index, int slot) const {
     for (int k = call_.first[index]; k < call_.first[index + 1]; ++k) {
       const int lane = call_.deliveries[2 * k], to = call_.deliveries[2 * k + 1];
-      if (to >= 0)
-        take_lane(message(to, slot), h[0], lane);
+      if constexpr (std::is_base_of_v<GpuLayout, Layout>)
+        whole_.store(to, slot, h);  // positions are ghosts
+      else if (to >= 0)
+        take_lane(message(to, slot), h, lane);
       else
-        put_in_ghost(h[0], lane, ~to, slot);
+        put_in_ghost(h, lane, ~to, slot);
     }
   }
   /// Moves the received position `index` into its ghost.
@@ -83,15 +93,52 @@ class VectorFace {
   }
 
   VectorFaceCall call_;
-  HopLinkView<Layout, Storage, LinkReals> links_;
+  GhostView ghost_, whole_;  ///< whole_ is the message where it is the ghosts
+};
+
+template <class Layout, class Storage, int NearReals, int FarReals>
+class VectorFaces {
+ public:
+  using Vectors = ColorVectorView<Layout, Storage>;
+  using Real = typename Vectors::Real;
+  static constexpr int most = VectorFacesCall::most;
+
+  explicit VectorFaces(const VectorFacesCall& call)
+      : near_{call.links[0]}, far_{call.links[1]}, in_{call.in}, count_{call.count} {
+    for (int i = 0; i < count_; ++i) faces_[i] = VectorPlaces<Layout, Storage>(call.faces[i]);
+  }
+
+  int count() const { return count_; }
+  int sites(int face) const { return faces_[face].call().source_count; }
+
+  /// Makes the deliveries of source block `index` of a face for one right-hand side.
+  TRELLIS_SITE_FN void pack(int number, int index, int slot) const {
+    const VectorFaceCall& face = faces_[number].call();
+    const int block = face.sources[index];
+    const auto ready = link_ready(in_, block, slot);
+    const decltype(ready) v[1] = {ready};
+    ColorVector<Real> h[1];
+    if (face.leg % 2 == 0)
+      h[0] = to_ghost(ready);
+    else if (face.hop == 0)
+      rows_dagger_multiply(h, near_.rows(block, face.leg / 2), v);
+    else
+      rows_dagger_multiply(h, far_.rows(block, face.leg / 2), v);
+    faces_[number].deliver(h[0], index, slot);
+  }
+
+ private:
+  HopLinkView<Layout, Storage, NearReals> near_;
+  HopLinkView<Layout, Storage, FarReals> far_;
   Vectors in_;
-  GhostView ghost_;
+  VectorPlaces<Layout, Storage> faces_[most]{};  // braces: a launch takes no bytes that nobody has written
+  int count_;
 };
 
 struct SiteRange;
-/// Fills `call.message` and the local lanes of the ghost blocks; the range counts source blocks.
+/// Fills all messages and the local lanes of the ghost blocks.
 template <class Layout, class Storage>
-void launch_vector_pack(const VectorFaceCall& call, const SiteRange& sources);
+void launch_vector_pack(const VectorFacesCall& call);
 /// Completes the ghost blocks from the received `call.message`; the range counts its positions.
 template <class Layout, class Storage>
 void launch_vector_unpack(const VectorFaceCall& call, const SiteRange& positions);

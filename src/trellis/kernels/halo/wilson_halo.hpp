@@ -8,67 +8,99 @@
 
 namespace trellis {
 
-struct WilsonFaceCall {
-  LaneFaceCall face;  ///< it is a face of half spinors
-  RawField links;     ///< they belong to the parity of `in`
+struct WilsonFacesCall {
+  LaneFaceCalls faces;  ///< they are faces of half spinors
+  RawField links;       ///< they belong to the parity of `in`
   int link_reals = 18;
   RawField in;
   bool is_dagger = false;
+  int slots = 1;
 };
 
 template <class Layout, class Storage, int LinkReals>
-class WilsonFace {
+class WilsonFaces {
  public:
   using Spinors = SpinorView<Layout, Storage>;
   using Real = typename Spinors::Real;
   using Scalar = typename StorageTraits<Storage>::compute;
+  static constexpr int most = LaneFaceCalls::most;
 
-  explicit WilsonFace(const WilsonFaceCall& call)
-      : ahead_{call.face}, behind_{call.face}, links_{call.links}, in_{call.in}, is_dagger_{call.is_dagger} {}
-
-  /// Fills ghost and message from face block `index`, for one right-hand side.
-  TRELLIS_SITE_FN void pack(int index, int slot) const {
-    switch (ahead_.direction()) {
-      case 0:
-        return pack_direction<0>(index, slot);
-      case 1:
-        return pack_direction<1>(index, slot);
-      case 2:
-        return pack_direction<2>(index, slot);
-      default:
-        return pack_direction<3>(index, slot);
+  explicit WilsonFaces(const WilsonFacesCall& call)
+      : count_{call.faces.count}, links_{call.links}, in_{call.in}, is_dagger_{call.is_dagger} {
+    for (int face = 0; face < count_; face += 2) {
+      ahead_[face / 2] = Ahead(call.faces.faces[face]);
+      behind_[face / 2] = Behind(call.faces.faces[face + 1]);
     }
+    for (int face = 0; face < count_; ++face) sites_[face] = call.faces.faces[face].blocks;
   }
-  TRELLIS_SITE_FN void unpack(int index, int slot) const {
-    ahead_.is_forward() ? ahead_.receive(index, slot) : behind_.receive(index, slot);
+
+  int count() const { return count_; }
+  int sites(int face) const { return sites_[face]; }
+
+  /// Fills ghost and message from block `index` of a face, for one right-hand side.
+  TRELLIS_SITE_FN void pack(int face, int index, int slot) const {
+    switch (ahead_[face / 2].direction()) {
+      case 0:
+        return pack_direction<0>(face, index, slot);
+      case 1:
+        return pack_direction<1>(face, index, slot);
+      case 2:
+        return pack_direction<2>(face, index, slot);
+      default:
+        return pack_direction<3>(face, index, slot);
+    }
   }
 
  private:
+  using Ghosts = WilsonGhosts<Layout, Storage>;
+
   template <int mu>
-  TRELLIS_SITE_FN void pack_direction(int index, int slot) const {
-    const int block = ahead_.block(index);
-    const Scalar sign = ahead_.is_forward() == is_dagger_ ? 1 : -1;
-    if (ahead_.is_forward())
-      ahead_.send(to_ghost(projected_half<mu>(in_, block, slot, sign)), index, slot);
-    else
-      behind_.send(backward_half<mu>(links_, in_, block, slot, sign), index, slot);
+  TRELLIS_SITE_FN void pack_direction(int number, int index, int slot) const {
+    const bool is_forward = number % 2 == 0;
+    const Scalar sign = is_forward == is_dagger_ ? 1 : -1;
+    if (is_forward) {
+      const Ahead& face = ahead_[number / 2];
+      face.send(to_ghost(projected_half<mu>(in_, face.block(index), slot, sign)), index, slot);
+    } else {
+      const Behind& face = behind_[number / 2];
+      face.send(backward_half<mu>(links_, in_, face.block(index), slot, sign), index, slot);
+    }
   }
 
-  using Ghosts = WilsonGhosts<Layout, Storage>;
-  /// The call has this one, where it is that of a forward leg.
-  LaneFace<Layout, typename Ghosts::Forward> ahead_;
-  LaneFace<Layout, typename Ghosts::Backward> behind_;  ///< or it has this one of a backward leg
+  using Ahead = LaneFace<Layout, typename Ghosts::Forward>;
+  using Behind = LaneFace<Layout, typename Ghosts::Backward>;
+  int count_, sites_[most] = {};
+  // Braces: a launch takes no bytes that nobody has written.
+  Ahead ahead_[most / 2]{};    ///< forward legs of receivers take these
+  Behind behind_[most / 2]{};  ///< backward ones take these
   LinkView<Layout, Storage, LinkReals> links_;
   Spinors in_;
   bool is_dagger_;
 };
 
+/// It is what a leg receives where lanes split its direction.
+template <class Layout, class Storage>
+class WilsonArrivals {
+ public:
+  explicit WilsonArrivals(const LaneFaceCall& call)
+      : is_forward_{call.leg % 2 == 0}, ahead_{call}, behind_{call} {}
+  TRELLIS_SITE_FN void unpack(int index, int slot) const {
+    is_forward_ ? ahead_.receive(index, slot) : behind_.receive(index, slot);
+  }
+
+ private:
+  using Ghosts = WilsonGhosts<Layout, Storage>;
+  bool is_forward_;
+  LaneFace<Layout, typename Ghosts::Forward> ahead_;    ///< forward legs have this one
+  LaneFace<Layout, typename Ghosts::Backward> behind_;  ///< backward ones have this
+};
+
 struct SiteRange;
-/// Fills `call.face.message` (sender's side) and the local lanes of the ghost blocks.
+/// Fills all messages (sender's side) and the local lanes of the ghost blocks.
 template <class Layout, class Storage>
-void launch_wilson_pack(const WilsonFaceCall& call, const SiteRange& face);
-/// Completes the ghost blocks from `call.face.message` (receiver's side).
+void launch_wilson_pack(const WilsonFacesCall& call);
+/// Completes the ghost blocks of a leg from its message (receiver's side).
 template <class Layout, class Storage>
-void launch_wilson_unpack(const WilsonFaceCall& call, const SiteRange& face);
+void launch_wilson_unpack(const LaneFaceCall& call, const SiteRange& face);
 
 }  // namespace trellis

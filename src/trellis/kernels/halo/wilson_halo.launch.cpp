@@ -10,28 +10,28 @@ namespace trellis {
 
 namespace {
 template <class Layout, class Storage, int LinkReals>
-void pack(const WilsonFaceCall& call, const SiteRange& face) {
-  using Face = WilsonFace<Layout, Storage, LinkReals>;
-  launch::for_each_site(face, call.face.slots, PackFace<Face>{Face(call)});
+void pack(const WilsonFacesCall& call) {
+  const PackFaces<Layout, WilsonFaces<Layout, Storage, LinkReals>> faces{
+      WilsonFaces<Layout, Storage, LinkReals>(call)};
+  launch::for_each_site(SiteRange(faces.sites()), call.slots, faces);
 }
 }  // namespace
 
 template <class Layout, class Storage>
-void launch_wilson_pack(const WilsonFaceCall& call, const SiteRange& face) {
-  if (call.link_reals == 18) return pack<Layout, Storage, 18>(call, face);
-  if (call.link_reals == 12) return pack<Layout, Storage, 12>(call, face);
+void launch_wilson_pack(const WilsonFacesCall& call) {
+  if (call.link_reals == 18) return pack<Layout, Storage, 18>(call);
+  if (call.link_reals == 12) return pack<Layout, Storage, 12>(call);
   throw BadArgument(message("links of ", call.link_reals, " reals are not among 18, 12"));
 }
 
 template <class Layout, class Storage>
-void launch_wilson_unpack(const WilsonFaceCall& call, const SiteRange& face) {
-  using Face = WilsonFace<Layout, Storage, 18>;
-  launch::for_each_site(face, call.face.slots, UnpackFace<Face>{Face(call)});
+void launch_wilson_unpack(const LaneFaceCall& call, const SiteRange& face) {
+  using Face = WilsonArrivals<Layout, Storage>;
+  launch::for_each_site(face, call.slots, UnpackFace<Face>{Face(call)});
 }
 
-template void launch_wilson_pack<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&,
-                                                                          const SiteRange&);
-template void launch_wilson_unpack<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&,
+template void launch_wilson_pack<InstantiatedLayout, InstantiatedStorage>(const WilsonFacesCall&);
+template void launch_wilson_unpack<InstantiatedLayout, InstantiatedStorage>(const LaneFaceCall&,
                                                                             const SiteRange&);
 
 }  // namespace trellis

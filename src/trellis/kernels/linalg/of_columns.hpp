@@ -42,6 +42,8 @@ struct PairsOfColumns {
     columns.at(slot / pairs).pair(site, 2 * (slot % pairs));
   }
 };
+template <class Columns>
+PairsOfColumns(const Columns&, int) -> PairsOfColumns<Columns>;  // clang 15 deduces no aggregates
 
 /// Calls launch(kernel, first, count) with AtSite kernels of `count` columns from `first` on, for all
 /// columns.

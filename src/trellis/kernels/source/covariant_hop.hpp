@@ -93,41 +93,64 @@ class CovariantHop {
 /// They are the full spinors that a leg of the receiver needs, formed by the sender:
 ///   leg 2 mu (x+mu): psi(y) on the face y_mu = 0
 ///   leg 2 mu + 1 (x-mu): U_mu(y)^dagger psi(y) on the face y_mu = L - 1
-struct SpinorFaceCall {
-  LaneFaceCall face;
+struct SpinorFacesCall {
+  LaneFaceCalls faces;
   RawField links, in;
+  int slots = 1;
 };
 
 template <class Layout, class Storage>
-class SpinorFace {
+class SpinorFaces {
  public:
   using Spinors = SpinorView<Layout, Storage>;
   using Real = typename Spinors::Real;
+  static constexpr int most = LaneFaceCalls::most;
 
-  explicit SpinorFace(const SpinorFaceCall& call) : face_{call.face}, links_{call.links}, in_{call.in} {}
+  explicit SpinorFaces(const SpinorFacesCall& call)
+      : count_{call.faces.count}, links_{call.links}, in_{call.in} {
+    for (int face = 0; face < count_; ++face) {
+      faces_[face] = LaneFace<Layout, Spinors>(call.faces.faces[face]);
+      sites_[face] = call.faces.faces[face].blocks;
+    }
+  }
 
-  TRELLIS_SITE_FN void pack(int index, int slot) const {
-    const int block = face_.block(index);
+  int count() const { return count_; }
+  int sites(int face) const { return sites_[face]; }
+
+  TRELLIS_SITE_FN void pack(int number, int index, int slot) const {
+    const LaneFace<Layout, Spinors>& face = faces_[number];
+    const int block = face.block(index);
     Spinor<Real> h = in_.load(block, slot);
-    if (!face_.is_forward()) {
-      const ColorMatrix<Real> U = links_.load(block, face_.direction());
+    if (number % 2 != 0) {
+      const ColorMatrix<Real> U = links_.load(block, face.direction());
       unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { h.s[s] = dagger_mul(U, h.s[s]); });
     }
-    face_.send(h, index, slot);
+    face.send(h, index, slot);
   }
+
+ private:
+  int count_, sites_[most] = {};
+  LaneFace<Layout, Spinors> faces_[most]{};  // braces: a launch takes no bytes that nobody has written
+  LinkView<Layout, Storage, 18> links_;
+  Spinors in_;
+};
+
+/// It is what a leg receives where lanes split its direction.
+template <class Layout, class Storage>
+class SpinorArrivals {
+ public:
+  explicit SpinorArrivals(const LaneFaceCall& call) : face_{call} {}
   TRELLIS_SITE_FN void unpack(int index, int slot) const { face_.receive(index, slot); }
 
  private:
-  LaneFace<Layout, Spinors> face_;
-  LinkView<Layout, Storage, 18> links_;
-  Spinors in_;
+  LaneFace<Layout, SpinorView<Layout, Storage>> face_;
 };
 
 template <class Layout, class Storage>
 void launch_covariant_hop(const CovariantHopCall& call, const SiteRange& blocks);
 template <class Layout, class Storage>
-void launch_spinor_pack(const SpinorFaceCall& call, const SiteRange& face);
+void launch_spinor_pack(const SpinorFacesCall& call);
 template <class Layout, class Storage>
-void launch_spinor_unpack(const SpinorFaceCall& call, const SiteRange& face);
+void launch_spinor_unpack(const LaneFaceCall& call, const SiteRange& face);
 
 }  // namespace trellis

@@ -12,20 +12,20 @@ void launch_covariant_hop(const CovariantHopCall& call, const SiteRange& blocks)
   launch::for_each_site(blocks, call.slots, CovariantHop<Layout, Storage>(call));
 }
 template <class Layout, class Storage>
-void launch_spinor_pack(const SpinorFaceCall& call, const SiteRange& face) {
-  using Face = SpinorFace<Layout, Storage>;
-  launch::for_each_site(face, call.face.slots, PackFace<Face>{Face(call)});
+void launch_spinor_pack(const SpinorFacesCall& call) {
+  const PackFaces<Layout, SpinorFaces<Layout, Storage>> faces{SpinorFaces<Layout, Storage>(call)};
+  launch::for_each_site(SiteRange(faces.sites()), call.slots, faces);
 }
 template <class Layout, class Storage>
-void launch_spinor_unpack(const SpinorFaceCall& call, const SiteRange& face) {
-  using Face = SpinorFace<Layout, Storage>;
-  launch::for_each_site(face, call.face.slots, UnpackFace<Face>{Face(call)});
+void launch_spinor_unpack(const LaneFaceCall& call, const SiteRange& face) {
+  using Face = SpinorArrivals<Layout, Storage>;
+  launch::for_each_site(face, call.slots, UnpackFace<Face>{Face(call)});
 }
 
 using L = InstantiatedLayout;
 using S = InstantiatedStorage;
 template void launch_covariant_hop<L, S>(const CovariantHopCall&, const SiteRange&);
-template void launch_spinor_pack<L, S>(const SpinorFaceCall&, const SiteRange&);
-template void launch_spinor_unpack<L, S>(const SpinorFaceCall&, const SiteRange&);
+template void launch_spinor_pack<L, S>(const SpinorFacesCall&);
+template void launch_spinor_unpack<L, S>(const LaneFaceCall&, const SiteRange&);
 
 }  // namespace trellis
