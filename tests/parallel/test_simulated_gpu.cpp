@@ -10,6 +10,8 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -17,6 +19,7 @@
 #include "tests/support/product_fields.hpp"
 #include "trellis/base/environment.hpp"
 #include "trellis/comm/transport/mapped_host.hpp"
+#include "trellis/device/simulated/for_each_site.hpp"
 #include "trellis/device/simulated/peer_waits.hpp"
 #include "trellis/operator/hopping_term.hpp"
 #include "trellis/operator/staggered_hopping.hpp"
@@ -407,6 +410,42 @@ TEST(SimulatedGpu, ways_cuts_columns_and_storages) {
               << name_of(storages[storage].precision);
         }
       }
+}
+
+struct WithPadding {
+  int number;  // padding follows
+  const void* pointer;
+};
+struct LaunchOfParts {
+  int count;
+  WithPadding parts[8];
+  bool is_last;
+  const void* last;
+  int tail;
+};
+
+TEST(SimulatedGpu, launches_with_host_pointers_are_refused_whatever_padding_holds) {
+  const int on_host = 0;
+  const void* const pointer = &on_host;
+  alignas(LaunchOfParts) unsigned char memory[sizeof(LaunchOfParts)];
+  for (size_t at = 0; at < sizeof(memory); at += 8) std::memcpy(memory + at, &pointer, 8);
+  LaunchOfParts& launch = *new (memory) LaunchOfParts;  // its bytes stay as they are
+  launch.count = launch.tail = 8;
+  launch.is_last = true;
+  launch.last = nullptr;
+  for (WithPadding& part : launch.parts) {
+    part.number = 1;
+    part.pointer = nullptr;
+  }
+  const auto check = [&] { cuda::check_launch(SiteRange(1), launch); };
+  EXPECT_NO_THROW(check());
+  for (WithPadding& part : launch.parts) {
+    part.pointer = pointer;
+    EXPECT_THROW(check(), Error);
+    part.pointer = nullptr;
+  }
+  launch.last = pointer;
+  EXPECT_THROW(check(), Error);
 }
 
 }  // namespace in_test_simulated_gpu

@@ -15,26 +15,17 @@
 
 namespace trellis::cuda {
 
-/// Returns the bytes of F that are looked at: without tail padding, which __builtin_clear_padding leaves as
-/// it is, and without as much as it may be (members at the end are numbers).
-template <class F>
-size_t bytes_of_members() {
-  struct Behind : F {
-    char c;
-  };
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"
-  return std::min(sizeof(F) - (alignof(F) > 8 ? alignof(F) - 8 : 0), __builtin_offsetof(Behind, c));
-#pragma GCC diagnostic pop
-}
-
 /// Throws Error if what travels to the GPU holds a pointer to memory of the host. Counts a launch.
 template <class F>
 void check_launch(const SiteRange& range, const F& f) {
   static_assert(std::is_trivially_copyable_v<F>, "what travels to a GPU is copied byte by byte");
-  F bytes = f;
-  __builtin_clear_padding(&bytes);
-  require_no_host_pointers(&bytes, bytes_of_members<F>());
+  // Padding holds what the stack held before. It is cleared within a union: of an object by itself g++ 12
+  // leaves the padding at its end, and clears what lies behind an array of objects in wrong places.
+  union {
+    F object;
+  } copy{f};
+  __builtin_clear_padding(&copy);
+  require_no_host_pointers(&copy, sizeof(copy));
   require_no_host_pointers(&range.list, sizeof(range.list));
   count_kernel();
 }

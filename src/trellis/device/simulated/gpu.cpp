@@ -82,8 +82,6 @@ void require_no_host_pointers(const void* object, size_t bytes) {
     size_t word;
     std::memcpy(&word, static_cast<const char*>(object) + at, 8);
     if (word < size_t(0x550000000000) || word >= size_t(0x800000000000)) continue;
-    // It may be a bool, or a small integer, and what its padding holds.
-    if ((word & 0xff) < 2 || (word & 0xffffffff) < page) continue;
     unsigned char resident;
     if (mincore(reinterpret_cast<void*>(word / page * page), 1, &resident) == 0)
       throw Error(message("a launch was given a host pointer, in byte ", at, " of ", bytes));

@@ -41,25 +41,35 @@ class LaneFace {
 
   LaneFace() = default;
   explicit LaneFace(const LaneFaceCall& call)
-      : call_{call}, ghost_{call.ghost}, whole_{RawField{call.message, nullptr, call.slots}} {}
+      : face_{call.face},
+        permutation_{call.permutation},
+        edge_lanes_{call.edge_lanes},
+        ghost_lanes_{call.ghost_lanes},
+        message_{static_cast<Scalar*>(call.message)},
+        ghost_{call.ghost},
+        whole_{RawField{call.message, nullptr, call.slots}},
+        leg_{call.leg},
+        blocks_{call.blocks},
+        edge_lane_count_{call.edge_lane_count},
+        slots_{call.slots} {}
 
   /// Returns the block of the sender that face block `index` is.
-  TRELLIS_SITE_FN int block(int index) const { return call_.face[index]; }
-  TRELLIS_SITE_FN int direction() const { return call_.leg / 2; }
+  TRELLIS_SITE_FN int block(int index) const { return face_[index]; }
+  TRELLIS_SITE_FN int direction() const { return leg_ / 2; }
+  int blocks() const { return blocks_; }  ///< counts those of the sender's face
 
   /// Writes the object of face block `index` into the message and, where lanes stay, the ghost block.
   TRELLIS_SITE_FN void send(Object h, int index, int slot) const {
     if constexpr (std::is_base_of_v<GpuLayout, Layout>) return whole_.store(index, slot, h);
     if constexpr (Layout::lanes > 1)
-      if (call_.edge_lane_count == Layout::lanes) return whole_.store(index, slot, h);
+      if (edge_lane_count_ == Layout::lanes) return whole_.store(index, slot, h);
     Real* r = reinterpret_cast<Real*>(&h);
     Scalar* m = message(index, slot);
     for (int i = 0; i < reals; ++i)
-      for (int k = 0; k < call_.edge_lane_count; ++k)
-        m[i * call_.edge_lane_count + k] = lane(r[i], call_.edge_lanes[k]);
+      for (int k = 0; k < edge_lane_count_; ++k) m[i * edge_lane_count_ + k] = lane(r[i], edge_lanes_[k]);
     if constexpr (Layout::lanes > 1) {
-      if (call_.permutation == nullptr) return;
-      for (int i = 0; i < reals; ++i) r[i] = permute(r[i], call_.permutation);
+      if (permutation_ == nullptr) return;
+      for (int i = 0; i < reals; ++i) r[i] = permute(r[i], permutation_);
       ghost_.store(index, slot, h);
     }
   }
@@ -67,12 +77,11 @@ class LaneFace {
   /// Puts the received lanes of ghost block `index` in place.
   TRELLIS_SITE_FN void receive(int index, int slot) const {
     Object h;
-    if (call_.permutation != nullptr) h = ghost_.load(index, slot);
+    if (permutation_ != nullptr) h = ghost_.load(index, slot);
     Real* r = reinterpret_cast<Real*>(&h);
     const Scalar* m = message(index, slot);
     for (int i = 0; i < reals; ++i)
-      for (int k = 0; k < call_.edge_lane_count; ++k)
-        set_lane(r[i], call_.ghost_lanes[k], m[i * call_.edge_lane_count + k]);
+      for (int k = 0; k < edge_lane_count_; ++k) set_lane(r[i], ghost_lanes_[k], m[i * edge_lane_count_ + k]);
     ghost_.store(index, slot, h);
   }
 
@@ -80,12 +89,16 @@ class LaneFace {
   static constexpr int reals = int(sizeof(Object) / sizeof(Real));
 
   TRELLIS_SITE_FN Scalar* message(int index, int slot) const {
-    return static_cast<Scalar*>(call_.message) +
-           (size_t(index) * call_.slots + slot) * reals * call_.edge_lane_count;
+    return message_ + (size_t(index) * slots_ + slot) * reals * edge_lane_count_;
   }
 
-  LaneFaceCall call_;
+  const int32_t* face_ = nullptr;
+  const int32_t* permutation_ = nullptr;
+  const int32_t* edge_lanes_ = nullptr;
+  const int32_t* ghost_lanes_ = nullptr;
+  Scalar* message_ = nullptr;
   GhostView ghost_, whole_;  ///< whole_ is the message where all lanes leave
+  int leg_ = 0, blocks_ = 0, edge_lane_count_ = 0, slots_ = 1;
 };
 
 }  // namespace trellis

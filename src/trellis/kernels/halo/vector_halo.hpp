@@ -45,13 +45,28 @@ class VectorPlaces {
 
   VectorPlaces() = default;
   explicit VectorPlaces(const VectorFaceCall& call)
-      : call_{call}, ghost_{call.ghost}, whole_{RawField{call.message, nullptr, call.slots}} {}
+      : sources_{call.sources},
+        first_{call.first},
+        deliveries_{call.deliveries},
+        arrivals_{call.arrivals},
+        message_{static_cast<Scalar*>(call.message)},
+        ghost_scalars_{static_cast<Scalar*>(call.ghost.data)},
+        ghost_{call.ghost},
+        whole_{RawField{call.message, nullptr, call.slots}},
+        hop_{call.hop},
+        leg_{call.leg},
+        source_count_{call.source_count},
+        slots_{call.slots} {}
 
-  TRELLIS_SITE_FN const VectorFaceCall& call() const { return call_; }
+  TRELLIS_SITE_FN int hop() const { return hop_; }
+  TRELLIS_SITE_FN int leg() const { return leg_; }
+  int source_count() const { return source_count_; }
+  /// Returns the block that source block `index` is.
+  TRELLIS_SITE_FN int source(int index) const { return sources_[index]; }
   /// Makes the deliveries of source block `index`.
   TRELLIS_SITE_FN void deliver(const ColorVector<Real>& h, int index, int slot) const {
-    for (int k = call_.first[index]; k < call_.first[index + 1]; ++k) {
-      const int lane = call_.deliveries[2 * k], to = call_.deliveries[2 * k + 1];
+    for (int k = first_[index]; k < first_[index + 1]; ++k) {
+      const int lane = deliveries_[2 * k], to = deliveries_[2 * k + 1];
       if constexpr (std::is_base_of_v<GpuLayout, Layout>)
         whole_.store(to, slot, h);  // positions are ghosts
       else if (to >= 0)
@@ -62,12 +77,12 @@ class VectorPlaces {
   }
   /// Moves the received position `index` into its ghost.
   TRELLIS_SITE_FN void unpack(int index, int slot) const {
-    put_in_ghost(message(index, slot), call_.arrivals[index], slot);
+    put_in_ghost(message(index, slot), arrivals_[index], slot);
   }
 
  private:
   TRELLIS_SITE_FN Scalar* message(int position, int slot) const {
-    return static_cast<Scalar*>(call_.message) + (size_t(position) * call_.slots + slot) * 6;
+    return message_ + (size_t(position) * slots_ + slot) * 6;
   }
   TRELLIS_SITE_FN static void take_lane(Scalar* to, const ColorVector<Real>& h, int from) {
     const Real* r = reinterpret_cast<const Real*>(&h);
@@ -86,14 +101,19 @@ class VectorPlaces {
       for (int i = 0; i < 6; ++i) r[i] = reals[i];
       ghost_.store(place, slot, h);
     } else {
-      Scalar* g = static_cast<Scalar*>(call_.ghost.data) + (size_t(place / W) * call_.slots + slot) * 6 * W +
-                  place % W;
+      Scalar* g = ghost_scalars_ + (size_t(place / W) * slots_ + slot) * 6 * W + place % W;
       for (int i = 0; i < 6; ++i) g[i * W] = reals[i];
     }
   }
 
-  VectorFaceCall call_;
+  const int32_t* sources_ = nullptr;
+  const int32_t* first_ = nullptr;
+  const int32_t* deliveries_ = nullptr;
+  const int32_t* arrivals_ = nullptr;
+  Scalar* message_ = nullptr;
+  Scalar* ghost_scalars_ = nullptr;
   GhostView ghost_, whole_;  ///< whole_ is the message where it is the ghosts
+  int hop_ = 0, leg_ = 0, source_count_ = 0, slots_ = 1;
 };
 
 template <class Layout, class Storage, int NearReals, int FarReals>
@@ -109,29 +129,29 @@ class VectorFaces {
   }
 
   int count() const { return count_; }
-  int sites(int face) const { return faces_[face].call().source_count; }
+  int sites(int face) const { return faces_[face].source_count(); }
 
   /// Makes the deliveries of source block `index` of a face for one right-hand side.
   TRELLIS_SITE_FN void pack(int number, int index, int slot) const {
-    const VectorFaceCall& face = faces_[number].call();
-    const int block = face.sources[index];
+    const VectorPlaces<Layout, Storage>& face = faces_[number];
+    const int block = face.source(index);
     const auto ready = link_ready(in_, block, slot);
     const decltype(ready) v[1] = {ready};
     ColorVector<Real> h[1];
-    if (face.leg % 2 == 0)
+    if (face.leg() % 2 == 0)
       h[0] = to_ghost(ready);
-    else if (face.hop == 0)
-      rows_dagger_multiply(h, near_.rows(block, face.leg / 2), v);
+    else if (face.hop() == 0)
+      rows_dagger_multiply(h, near_.rows(block, face.leg() / 2), v);
     else
-      rows_dagger_multiply(h, far_.rows(block, face.leg / 2), v);
-    faces_[number].deliver(h[0], index, slot);
+      rows_dagger_multiply(h, far_.rows(block, face.leg() / 2), v);
+    face.deliver(h[0], index, slot);
   }
 
  private:
   HopLinkView<Layout, Storage, NearReals> near_;
   HopLinkView<Layout, Storage, FarReals> far_;
   Vectors in_;
-  VectorPlaces<Layout, Storage> faces_[most]{};  // braces: a launch takes no bytes that nobody has written
+  VectorPlaces<Layout, Storage> faces_[most];
   int count_;
 };
 

@@ -31,11 +31,10 @@ class WilsonFaces {
       ahead_[face / 2] = Ahead(call.faces.faces[face]);
       behind_[face / 2] = Behind(call.faces.faces[face + 1]);
     }
-    for (int face = 0; face < count_; ++face) sites_[face] = call.faces.faces[face].blocks;
   }
 
   int count() const { return count_; }
-  int sites(int face) const { return sites_[face]; }
+  int sites(int face) const { return face % 2 == 0 ? ahead_[face / 2].blocks() : behind_[face / 2].blocks(); }
 
   /// Fills ghost and message from block `index` of a face, for one right-hand side.
   TRELLIS_SITE_FN void pack(int face, int index, int slot) const {
@@ -69,10 +68,9 @@ class WilsonFaces {
 
   using Ahead = LaneFace<Layout, typename Ghosts::Forward>;
   using Behind = LaneFace<Layout, typename Ghosts::Backward>;
-  int count_, sites_[most] = {};
-  // Braces: a launch takes no bytes that nobody has written.
-  Ahead ahead_[most / 2]{};    ///< forward legs of receivers take these
-  Behind behind_[most / 2]{};  ///< backward ones take these
+  int count_;
+  Ahead ahead_[most / 2];    ///< forward legs of receivers take these
+  Behind behind_[most / 2];  ///< backward ones take these
   LinkView<Layout, Storage, LinkReals> links_;
   Spinors in_;
   bool is_dagger_;

@@ -108,14 +108,12 @@ class SpinorFaces {
 
   explicit SpinorFaces(const SpinorFacesCall& call)
       : count_{call.faces.count}, links_{call.links}, in_{call.in} {
-    for (int face = 0; face < count_; ++face) {
+    for (int face = 0; face < count_; ++face)
       faces_[face] = LaneFace<Layout, Spinors>(call.faces.faces[face]);
-      sites_[face] = call.faces.faces[face].blocks;
-    }
   }
 
   int count() const { return count_; }
-  int sites(int face) const { return sites_[face]; }
+  int sites(int face) const { return faces_[face].blocks(); }
 
   TRELLIS_SITE_FN void pack(int number, int index, int slot) const {
     const LaneFace<Layout, Spinors>& face = faces_[number];
@@ -129,8 +127,8 @@ class SpinorFaces {
   }
 
  private:
-  int count_, sites_[most] = {};
-  LaneFace<Layout, Spinors> faces_[most]{};  // braces: a launch takes no bytes that nobody has written
+  int count_;
+  LaneFace<Layout, Spinors> faces_[most];
   LinkView<Layout, Storage, 18> links_;
   Spinors in_;
 };
