@@ -22,8 +22,10 @@ def page() -> str:
         "",
         "These are all commands of the program `trellis`, made from its parsers. `trellis COMMAND --help` "
         "prints the same. The exit status is 0 where a command did its work, 2 where its words are wrong, "
-        "and 1 where something else is wrong; Ctrl-C gives 130. Most commands take `--json`, and then print "
-        "one JSON object.",
+        "and 1 where something else is wrong; Ctrl-C gives 130. Runs that stop so that they can go on "
+        "([run files](../howto/run_files.md)), `analyze` ([analyse](../howto/analyse.md)), `watch` "
+        "([watch](../howto/watch.md)) and campaigns ([campaigns](../campaign/README.md)) have further ones. "
+        "Most commands take `--json`, and then print one JSON object.",
         "",
     ]
     for words, command in commands():
@@ -108,4 +110,6 @@ def _text(text: str) -> str:
     """Return help as Markdown: typer's own marks of colour are left out, and Markdown's signs escaped."""
     kept = re.sub(r"\[/?(?:bold|italic|dim|cyan|green|yellow|red|blue)[^\]]*\]", "", text.replace("\f", ""))
     paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", kept)]
-    return "\n\n".join(re.sub(r"([\\*_<>$|\[\]])", r"\\\1", part) for part in paragraphs)
+    escaped = (re.sub(r"([\\*_<>$|\[\]])", r"\\\1", part.replace("\\[", "[")) for part in paragraphs)
+    # Two hyphens would become a dash.
+    return "\n\n".join(part.replace("--", "\\-\\-") for part in escaped)

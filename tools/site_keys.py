@@ -58,7 +58,7 @@ def page(kind: str, schema: Schema) -> str:
 
 
 def tables(schema: Schema) -> dict[str, list[str]]:
-    """Return the headers that each table of a schema may have, such as [measure.loops]; "" is the file."""
+    """Return the headers that each table of a schema may have, the shortest first; "" is the file."""
     found: dict[str, list[str]] = {}
 
     def visit(name: str, path: str, header: str) -> None:
@@ -74,7 +74,9 @@ def tables(schema: Schema) -> dict[str, list[str]]:
 
     visit("", "", "")
     return {
-        name: headers for name, headers in found.items() if not name or "properties" in schema["$defs"][name]
+        name: sorted(headers, key=lambda header: header.count("."))
+        for name, headers in found.items()
+        if not name or "properties" in schema["$defs"][name]
     }
 
 

@@ -28,6 +28,7 @@ from .pipeline import analyze_measurements
 from .readers.hdf5_files import open_hdf5
 from .readers.sources import averaged_sources, from_the_source
 from .records.errors import AnalysisError, FitFailed
+from .records.limits import RANGE_IN_WORDS, in_range, is_file_name
 from .records.measurements import CorrelatorData, Measurements
 from .records.numbering import number_text, numbers_in_streams, same_numbers, stream_names
 from .records.options import AnalysisOptions
@@ -109,6 +110,8 @@ class Correlator:
         momentum: Sequence[int] = (0, 0, 0),
         lattice: Sequence[int] | None = None,
     ) -> None:
+        if not is_file_name(name):
+            raise AnalysisError(f"name: expected one that can be that of a file, found {name!r}")
         if type not in _TYPES:
             raise AnalysisError(f"{name}: type: expected meson or baryon, found {type!r}")
         if symmetry not in (None, 0, 1, -1) or (symmetry and type != "meson"):
@@ -215,6 +218,9 @@ def _rows(name: str, values: ArrayLike) -> NDArray:
             f"{name}: values: expected finite numbers, found {found[first]} in row {first[0]}, source "
             f"{first[1]}, t = {first[2]}"
         )
+    if not in_range(found):
+        largest = np.abs(found).max()
+        raise AnalysisError(f"{name}: values: expected {RANGE_IN_WORDS}, found {largest:.1e}; rescale them")
     return found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
 
 

@@ -119,7 +119,7 @@ def print_summary(results: Results, output_dir: Path, console: Console) -> None:
         )
     _print_charges(results, console)
     _print_not_fitted(results, console)
-    for warning in results.warnings:
+    for warning in results.all_warnings:
         console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
     console.print(f"report: {output_dir / 'report.html'}", highlight=False, soft_wrap=True)
 

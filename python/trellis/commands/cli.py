@@ -210,7 +210,9 @@ def watch(
     run: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN", help="A run file, a campaign file, or a folder of results.", show_default=False
+            metavar="RUN",
+            help="A run file, a campaign file, a folder of results, or its stream.h5.",
+            show_default=False,
         ),
     ],
     page: Annotated[
@@ -238,7 +240,7 @@ def schema(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help="measure, generate, hmc, campaign, machine or analyze; without one the kinds are listed.",
+            help="measure, generate, hmc, glass, campaign, machine or analyze; without one they are listed.",
             show_default=False,
         ),
     ] = None,

@@ -18,7 +18,12 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 MachineName = Annotated[
-    str, typer.Option("--machine", "-m", help="A machine file, or the name of one that comes with trellis.")
+    str,
+    typer.Option(
+        "--machine",
+        "-m",
+        help="A machine file with [[device]], or the name of one from papers: daint_gh200, summit, ...",
+    ),
 ]
 RunFile = Annotated[Path, typer.Argument(metavar="RUN.toml", help="A run file.", show_default=False)]
 Iterations = Annotated[

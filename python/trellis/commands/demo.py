@@ -146,7 +146,7 @@ What to do next
   see where the time went      trellis campaign report {folder}/{FILE}
   change a parameter           {folder}/measure.toml (another folder in [output]), then
                                trellis measure {folder}/measure.toml
-  make a larger lattice        {folder}/generate.toml, then
+  make a larger lattice        {folder}/generate.toml (another folder in [output]), then
                                {_ranks()}trellis generate {folder}/generate.toml
   see all keys of a run file   trellis schema generate; trellis schema measure
   use your own configurations  trellis info FILE, then name them in [configurations] of measure.toml

@@ -76,13 +76,18 @@ def terminal_view(found: Watched) -> RenderableType:
         filled = min(_WIDTH * (found.completed or 0) // found.total, _WIDTH)
         parts.append(Text("━" * filled, "green") + Text("━" * (_WIDTH - filled), "bright_black"))
     if found.alarms:
-        texts = Group(*(Text(text, "red") for text in found.alarms))
+        texts = Group(*(_wrapped(text, "red") for text in found.alarms))
         parts.append(Panel(texts, title="needs a person", title_align="left", border_style="red"))
-    parts += [Text(f"notice: {text}", "yellow") for text in found.notices]
+    parts += [_wrapped(f"notice: {text}", "yellow") for text in found.notices]
     parts.append(_facts(found))
     parts.append(_curves(found.pictures))
     parts += [_listing(listing) for listing in found.listings]
     return Group(*parts)
+
+
+def _wrapped(text: str, style: str) -> Text:
+    """Return a text that goes on in the next line: consoles of commands leave that to the terminal."""
+    return Text(text, style, no_wrap=False, overflow="fold")
 
 
 def _state(found: Watched) -> Text:

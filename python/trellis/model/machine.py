@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..campaign.files import machine_path
+from ..campaign.files import machine_path, published_machine_names
 from ..campaign.hardware_tables import (
     ConstantTable,
     CostsTable,
@@ -253,7 +253,8 @@ def hardware_of(file: MachineFile, where: str) -> HardwareModel:
     if not file.device:
         raise BadArgument(
             f"{where}: the model needs a table [[device]], which this file has not: "
-            "`trellis model calibrate -o M.toml` measures this machine"
+            "`trellis model calibrate -o M.toml` measures this machine; the machines of papers have one: "
+            f"{', '.join(published_machine_names())}"
         )
     return HardwareModel(
         name=file.machine.name,

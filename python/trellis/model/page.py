@@ -169,13 +169,15 @@ def _html(table: ForecastTable, drawings: list[str]) -> str:
     kind = "Numbers are nominal: good to a factor 2" if table.is_nominal else "Bands hold 90 %"
     extents = " x ".join(map(str, table.extents))
     return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Forecast</title><style>"
-        "body{font-family:sans-serif;max-width:60rem;margin:2rem auto;color:#222}"
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
+        "content='width=device-width, initial-scale=1'><title>Forecast</title><style>"
+        "body{font-family:sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
+        "figure{margin:1rem 0}svg{max-width:100%;height:auto}.scroll{overflow-x:auto}"
         "table{border-collapse:collapse;font-size:.85rem}td,th{border-bottom:1px solid #ddd;padding:.2rem "
         ".5rem;text-align:right}</style></head><body>"
         f"<h1>Forecast: {escape(table.machine)}, {extents}</h1>"
         f"<p>A step is a {escape(table.step)}. Iterations: {escape(table.iterations)}. {kind}.</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         + "".join(f"<figure>{drawing}</figure>" for drawing in drawings)
         + "</body></html>\n"
     )

@@ -18,8 +18,10 @@ _PARTS = {
 }
 
 _STYLE = (
-    "body { font-family: sans-serif; margin: 2em; max-width: 70em } table { border-collapse: collapse } "
-    "td, th { padding: .2em .8em; text-align: left; border-bottom: 1px solid #ccc } svg { max-width: 100% }"
+    "body { font-family: sans-serif; margin: 2em 1em; max-width: 70em } figure { margin: 1em 0 } "
+    "table { border-collapse: collapse } "
+    "td, th { padding: .2em .8em; text-align: left; border-bottom: 1px solid #ccc } "
+    "svg { max-width: 100%; height: auto } .scroll, pre { overflow-x: auto }"
 )
 
 
@@ -105,6 +107,7 @@ def report_page(multigrid: ReportedMultigrid, title: str) -> str:
     body = "\n".join(parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
@@ -113,9 +116,12 @@ def report_page(multigrid: ReportedMultigrid, title: str) -> str:
 def _html_table(rows: Sequence[Sequence[str]]) -> str:
     """Return a table whose first row is its head."""
     head, *others = rows
-    lines = ["<table>", "<tr>" + "".join(f"<th>{html.escape(text)}</th>" for text in head) + "</tr>"]
+    lines = [
+        '<div class="scroll"><table>',
+        "<tr>" + "".join(f"<th>{html.escape(text)}</th>" for text in head) + "</tr>",
+    ]
     lines += ["<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in others]
-    return "\n".join([*lines, "</table>"])
+    return "\n".join([*lines, "</table></div>"])
 
 
 def _svg(figure: Any) -> str:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/storage/on_device.hpp"
@@ -10,6 +11,9 @@
 namespace trellis {
 
 namespace {
+/// Noise for so many sites times columns is made between two looks at whether to stop.
+constexpr int sites_of_part = 1 << 17;
+
 const char* name_of(NoiseKind kind) {
   return kind == NoiseKind::z2 ? "Z2" : kind == NoiseKind::z4 ? "Z4" : "U(1)";
 }
@@ -59,7 +63,8 @@ void set_trace_noise(SpinorField& field, const Noise& noise) {
   });
   if (is_done) return;
   const uint32_t components = uint32_t(field.reals() / 2);
-  for_each_index(int(g.local_volume()), [&](int site) {
+  const int sites = int(g.local_volume()), part = std::max(1, sites_of_part / field.slots());
+  const auto set_site = [&](int site) {
     const Coord local = site_coord(site, g.local()), x = g.to_global(local);
     for (int slot = 0; slot < field.slots(); ++slot) {
       double reals[24] = {};
@@ -70,7 +75,11 @@ void set_trace_noise(SpinorField& field, const Noise& noise) {
       }
       field.set_site(field.layout().position(local), slot, reals);
     }
-  });
+  };
+  for (int first = 0; first < sites; first += part) {
+    stop_together(field.lattice_ptr()->communicator());
+    for_each_index(std::min(part, sites - first), [&](int i) { set_site(first + i); });
+  }
 }
 
 SpinorField noise_vectors(const LatticePtr& lattice, const Noise& noise, int count, Backend backend) {

@@ -43,11 +43,13 @@ class Chunks {
   }
 
   /// Adds the time slices lane group * sub-lattice extent + sub_time, both parities, to sums as
-  /// [group][momentum][component][2].
-  void add(int sub_time, const MomentumPhases& phases, const ProductWriter& write_products, ExactSum* sums) {
+  /// [group][momentum][component][2]. All ranks have as many chunks, and may stop before each.
+  void add(int sub_time, const MomentumPhases& phases, const ProductWriter& write_products, ExactSum* sums,
+           Communicator& communicator) {
     const int first = sub_time * slice_blocks_, last = first + slice_blocks_;
     for (int parity = 0; parity < 2; ++parity)
       for (int begin = first; begin < last; begin += chunk_blocks_) {
+        stop_together(communicator);
         SiteRange blocks;
         blocks.begin = begin;
         blocks.end = std::min(begin + chunk_blocks_, last);
@@ -111,9 +113,8 @@ std::vector<ExactSum> sums_on_host(const SpinorField& quark, int components, con
   const size_t times = size_t(quark.layout().sub_extents()[3]);
   std::vector<ExactSum> sums(per_slice * groups * times), of_groups;
   for (size_t t = 0; t < times; ++t) {
-    stop_together(quark.lattice().communicator());
     of_groups.assign(per_slice * groups, ExactSum{});
-    chunks.add(int(t), phases, write_products, of_groups.data());
+    chunks.add(int(t), phases, write_products, of_groups.data(), quark.lattice().communicator());
     for (size_t group = 0; group < groups; ++group)
       std::copy_n(&of_groups[group * per_slice], per_slice, &sums[(group * times + t) * per_slice]);
   }

@@ -120,6 +120,7 @@ def test_a_fit_that_fails_says_why():
     [
         ({"values": np.zeros((4, 1))}, "expected .configuration, time."),
         ({"values": np.full((4, 8), np.nan)}, "expected finite numbers, found nan in row 0"),
+        ({"values": np.full((4, 8), 1e80)}, r"expected the largest between 1e-75 and 1e\+75, found 1.0e\+80"),
         ({"values": [["a"] * 8] * 4}, "expected numbers, found type <U1"),
         ({"type": "glueball"}, "type: expected meson or baryon, found 'glueball'"),
         ({"symmetry": 2}, "symmetry: expected .1, -1, 0 or None, for mesons, found 2"),
@@ -139,6 +140,40 @@ def test_what_cannot_be_a_correlator_is_refused(changes, said):
     arguments = {"values": np.ones((4, 8))} | changes
     with pytest.raises(AnalysisError, match=said):
         Correlator("x", arguments.pop("values"), **arguments)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../a", ".a"])
+def test_a_name_that_pictures_cannot_have_is_refused(name):
+    with pytest.raises(AnalysisError, match=f"name: expected .*, found {name!r}"):
+        Correlator(name, np.ones((4, 8)))
+
+
+def test_one_configuration_has_no_effective_mass(pion):
+    with pytest.raises(AnalysisError, match=r"the effective mass of pion needs at least 2 .* found 1"):
+        Correlator("pion", pion[:1]).effective_mass()
+
+
+def test_a_stream_may_have_one_configuration(pion):
+    """The Gamma method of pyerrors takes no such replica; sums over pairs do."""
+    streams, numbers = ["a"] * (COUNT - 1) + ["b"], [*range(COUNT - 1), 0]
+    found = Correlator("pion", pion, streams=streams, configurations=numbers, symmetry=1).fit(max_states=1)
+    whole = Correlator("pion", pion, symmetry=1).fit(max_states=1)
+    assert found.mass == pytest.approx(whole.mass, abs=whole.mass_error)
+    assert found.mass_error == pytest.approx(whole.mass_error, rel=0.5)
+
+
+def test_weights_that_samples_do_not_determine_are_left_out():
+    """With 60 configurations and an autocorrelation time of 4 few directions of svd are known."""
+    rng = np.random.default_rng(8)
+    size = np.zeros((60, EXTENT // 2 + 1))
+    for k in range(60):
+        before = size[k - 1] if k else rng.standard_normal(size.shape[1])
+        size[k] = np.exp(-1 / 4) * before + np.sqrt(1 - np.exp(-2 / 4)) * rng.standard_normal(size.shape[1])
+    folded = np.concatenate([size, size[:, -2:0:-1]], axis=1)
+    t = np.arange(EXTENT)
+    values = (np.exp(-0.5 * t) + np.exp(-0.5 * (EXTENT - t))) * (1 + 0.03 * folded)
+    found = Correlator("pion", values, symmetry=1).fit(weights="svd", autocorrelation="gamma")
+    assert abs(found.mass - 0.5) < 4 * found.mass_error < 0.2
 
 
 def test_correlators_of_other_configurations_are_refused(pion, tmp_path):

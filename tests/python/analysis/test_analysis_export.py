@@ -81,6 +81,20 @@ def test_pyerrors_reads_the_masses(results, tmp_path):
         np.testing.assert_allclose(series, results.samples.masses[name], rtol=1e-9)
 
 
+def test_few_configurations_have_the_same_errors_in_pyerrors():
+    """Errors from 25 configurations contain what estimated weights cost; the series scatter as much."""
+    values = PION.samples(25, EXTENT, np.random.default_rng(3))
+    results = analyze_correlators(
+        [Correlator("pion", values, symmetry=1)], options={"max_states": 1, "autocorrelation": "none"}
+    )
+    particle = results.particles["pion"]
+    observable = to_pyerrors(results)["pion"]
+    observable.gamma_method(S=0)
+    assert observable.dvalue == pytest.approx(particle.mass_error, rel=0.03)  # n in place of n - 1
+    naive = np.std(results.samples.masses["pion"], ddof=1) / 5
+    assert naive == pytest.approx(particle.statistical_error, rel=1e-3)  # which has that of priors, too
+
+
 def test_pyerrors_in_mev_has_the_scale_in_common(results):
     found = to_pyerrors(results, mev=True)
     for name, observable in found.items():

@@ -241,10 +241,28 @@ def test_the_symmetry_can_be_said(samples, tmp_path):
         ("table", "a.txt", "configuration time\n1 0", "columns: expected a first line with configuration"),
         ("table", "a.txt", "configuration time x\n1 0", "line 2: expected 3 words"),
         ("table", "a.txt", "configuration time x\n1 0 1.0\n1 0 2.0", "line 3: expected each time once"),
-        ("table", "a.txt", "configuration time x\n1 0 1.0\n1 2 2.0", "expected the times 0 to 1"),
+        (
+            "table",
+            "a.txt",
+            "configuration time x\n1 0 1.0\n1 2 2.0",
+            "configuration 1, source 0: expected the times 0 to 2, found none at t = 1",
+        ),
         ("table", "a.txt", "configuration time x\n1 0 one", "line 2: expected a number, found 'one'"),
-        ("table", "a.txt", "configuration time x\n1 0 1\n1 1 nan", "expected finite numbers"),
-        ("table", "a.txt", "configuration time x\n1 0 1\n1 1 2\n1 2 2\n2 0 1\n2 1 1", "x: expected 3 times"),
+        (
+            "table",
+            "a.txt",
+            "configuration time x\n1 0 1\n1 1 nan",
+            "expected finite numbers .*1 not finite, the first at t = 1, on configuration 1",
+        ),
+        ("table", "a.txt", "configuration time x\n1 0 1e80\n1 1 1", r"found 2 of them, the largest 1.0e\+80"),
+        ("table", "a.txt", "configuration time x/y\n1 0 1\n1 1 1", "names: expected .* found 'x/y'"),
+        ("table", "a.txt", f"configuration time x\n{1 << 63} 0 1", "expected a whole number of 64 bits"),
+        (
+            "table",
+            "a.txt",
+            "configuration time x\n1 0 1\n1 1 2\n1 2 2\n2 0 1\n2 1 1",
+            "x: expected 3 times, .* found 2 on configuration 2",
+        ),
         ("chroma", "a.1.xml", "<hadspec>", "expected XML"),
         ("chroma", "a.1.xml", "<hadspec/>", "expected an element Wilson_hadron_measurements"),
         ("milc", "a.1.txt", "nothing", "expected blocks STARTPROP"),
@@ -260,6 +278,18 @@ def test_what_is_no_such_file_is_refused(format, name, content, said, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises(MeasurementFileError, match=said):
         read(tmp_path, format=format, spatial_extent=4)
+
+
+def test_a_source_that_is_in_two_tables_is_refused(samples, tmp_path):
+    """Tables of two streams without names would be taken for two sources of the same configurations."""
+    for name in ("a", "b"):
+        lines = ["configuration time pion"]
+        lines += [f"{k} {t} {float(samples[k, t])!r}" for k in range(5) for t in range(T)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+    with pytest.raises(MeasurementFileError, match=r"found source 0 of configuration 0 again .*a\.txt"):
+        read(tmp_path, format="table")
+    found = read(tmp_path, format="table", stream=r"([ab])\.txt")
+    assert len(found.configurations) == 10
 
 
 def test_configurations_that_lack_a_correlator_are_named(samples, tmp_path):

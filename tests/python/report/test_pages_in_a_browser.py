@@ -11,10 +11,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+import trellis as tr
 from trellis.analysis import analyze
 from trellis.analysis.synthetic import write_synthetic_measurements
+from trellis.commands.cli import app
 
 #: These are the widths of a phone, of a screen, and of A4 between margins of 14 mm.
 PHONE, SCREEN, PAPER = 390, 1200, 688
@@ -78,3 +82,19 @@ def test_the_report_on_a_phone_a_screen_and_paper(tmp_path: Path) -> None:
     assert all(right <= SCREEN for right in screen["tables"])
     assert all(right <= PAPER for right in paper["tables"]), "a cut table"
     assert paper["body"] < screen["body"]
+
+
+def test_forecasts_and_multigrids_on_a_phone(tmp_path: Path) -> None:
+    run = str(Path(__file__).parents[3] / "examples" / "quenched.toml")
+    words = ["-m", "daint_gh200", "--nodes", "1,2,4", "--page", str(tmp_path / "forecast.html")]
+    assert CliRunner().invoke(app, ["model", "forecast", run, *words]).exit_code == 0
+    M = tr.WilsonClover(tr.quenched((4, 4, 4, 8), beta=6.0, seed=1, sweeps=2), kappa=0.12, csw=1.0)
+    mg = tr.multigrid(M, vectors=4, block=(2, 2, 2, 2), sweeps=0)
+    tr.gcr(tolerance=1e-2, preconditioner=mg)(M).solve(np.ones((8, 4, 4, 4, 4, 3), dtype=complex))
+    mg.write_page(tmp_path / "levels.html")
+    texts = [(tmp_path / name).read_text(encoding="utf-8") for name in ("forecast.html", "levels.html")]
+    assert all('name="viewport"' in text.replace("'", '"') for text in texts)
+    for found in laid_out([(text, PHONE) for text in texts], tmp_path):
+        assert found["scroll"] == PHONE, "nothing is wider than the page"
+        assert len(found["plots"]) > 0
+        assert all(right <= PHONE for right in found["scrolls"])

@@ -57,6 +57,20 @@ def test_solvers_and_low_modes_of_every_quark(U, name):
         tr.deflated(plain, modes)(other)
 
 
+def test_the_history_of_a_correction_goes_on_where_the_solve_ended():
+    """On this field the even-odd solve ends above its tolerance in the full system, and is corrected."""
+    U = tr.quenched((8, 8, 8, 8), beta=6.0, seed=5, sweeps=40)
+    M = tr.WilsonClover(U, kappa=0.134, csw=1.77)
+    b = np.zeros((8, 8, 8, 8, 4, 3), dtype=complex)
+    b[0, 0, 0, 0, 0, 0] = 1
+    _, report = tr.even_odd(tr.cg(tolerance=1e-6))(M).solve(b, history=True)
+    history = np.array(report.history)
+    assert np.argmax(history < 1e-6) < len(history) - 1, "the field needs no correction: take another one"
+    lowest = np.minimum.accumulate(history)
+    assert np.all(history[len(history) // 2 :] < 10 * lowest[len(history) // 2 :])
+    assert history[-1] < 1e-6
+
+
 def test_a_new_method_is_one_file(tmp_path, monkeypatch):
     """A method of Python is one file; the compiled part knows methods by their own names, here that of mr."""
     import trellis.solve

@@ -21,14 +21,15 @@ from typer.testing import CliRunner
 
 import trellis as tr
 from trellis.commands.cli import app
-from trellis.commands.watch import blocks
+from trellis.commands.output import Output
+from trellis.commands.watch import blocks, terminal_view
 from trellis.errors import BadArgument, FileError
 from trellis.runs.folder_lock import FolderLock
 from trellis.watch import Watcher, alarms
 from trellis.watch.campaign import last_whole_line
 from trellis.watch.page import render_page, svg_of
 from trellis.watch.server import PageServer
-from trellis.watch.view_model import Curve, Picture
+from trellis.watch.view_model import Curve, Picture, Watched
 
 TRAJECTORIES = {
     "fermions": [{"name": "light", "type": "staggered", "n_f": 2, "mass": 0.2}],
@@ -209,6 +210,18 @@ def test_not_begun_empty_and_other_files(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "other.toml").write_text("[something]\nkey = 1\n")
     with pytest.raises(BadArgument, match=r"expected a run file .*found \[something\]"):
         Watcher(Path("other.toml"))
+
+
+def test_alarms_are_whole_on_narrow_terminals(capsys: pytest.CaptureFixture) -> None:
+    """Lines of the frame end where the terminal does, and all words of an alarm are inside."""
+    alarm = "4.4 % of the exchanges of T = 0.25 with 0.3 are accepted: put temperatures between these two"
+    output = Output(False)
+    output.console.width = 60
+    output.console.print(terminal_view(Watched("glass", "a run", alarms=[alarm], notices=[alarm])))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines) == 60
+    inside = " ".join(line.strip("│ ") for line in lines)
+    assert inside.count(alarm) == 2
 
 
 def test_damage_keeps_what_was_read(finished: Path, tmp_path: Path) -> None:

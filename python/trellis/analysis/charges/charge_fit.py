@@ -13,6 +13,7 @@ import lsqfit
 import numpy as np
 from numpy.typing import NDArray
 
+from ...ground.swallowed_interrupts import interrupts_kept
 from ..masses.window_fit import chi2_scale, chi2_spectrum, p_value, small_sample_correction
 from .charge_data import FitData
 from .charge_model import ChargeModel, FeynmanHellmannModel
@@ -120,16 +121,17 @@ def best_fit(data: FitData, t_min: int, states: int) -> ChargeFit | None:
     try:
         W = _inverse(covariance) if is_correlated else data.shrunk_weights(places)
         used = covariance if is_correlated else _inverse(W)
-        fit = lsqfit.nonlinear_fit(
-            data=gv.gvar(data.mean[places], used),
-            prior=prior,
-            p0=starting_point(data, prior, model, places, W),
-            fcn=model,
-            svdcut=0.0,
-            tol=(1e-7, 1e-8, 1e-9),
-            maxit=500,
-            method="lm",
-        )
+        with interrupts_kept():
+            fit = lsqfit.nonlinear_fit(
+                data=gv.gvar(data.mean[places], used),
+                prior=prior,
+                p0=starting_point(data, prior, model, places, W),
+                fcn=model,
+                svdcut=0.0,
+                tol=(1e-7, 1e-8, 1e-9),
+                maxit=500,
+                method="lm",
+            )
     except (ValueError, ZeroDivisionError, np.linalg.LinAlgError, ArithmeticError):
         return None
     p = {k: float(fit.pmean[k]) for k in keys}

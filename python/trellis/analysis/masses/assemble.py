@@ -6,6 +6,7 @@ import gvar as gv
 import numpy as np
 from numpy.typing import NDArray
 
+from ..records.errors import TooFewConfigurations
 from ..records.measurements import Measurements
 from ..records.numbering import has_streams, plain_numbers, same_numbers
 from ..records.options import AnalysisOptions
@@ -50,6 +51,8 @@ def mean_series(correlator: ParticleCorrelator, inflation: float = 1.0) -> Serie
 def effective_mass_series(correlator: ParticleCorrelator, inflation: float = 1.0) -> Series:
     """Return the effective mass at t + 1/2 with the error from the covariance of the two time slices."""
     samples = correlator.fit_samples()
+    if len(samples) < 2:
+        raise TooFewConfigurations(f"the effective mass of {correlator.name}", needed=2, found=len(samples))
     scale = np.abs(samples.mean(axis=0)).max()
     samples = samples / scale
     values = gv.gvar(samples.mean(axis=0), covariance_of_mean(samples) * inflation)

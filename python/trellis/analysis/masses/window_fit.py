@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.special import gammaincc
 
+from ...ground.swallowed_interrupts import interrupts_kept
 from ..statistics.weights import Weights
 from .models import SpectralModel
 from .spectrum_start import spread_start
@@ -135,7 +136,7 @@ def minimum(
     Steps of the minimiser may overflow; numpy does not warn of that.
     """
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), interrupts_kept():
             fit = lsqfit.nonlinear_fit(
                 data=(times, weights.mean, weights.weight_covariance),
                 fcn=model,
@@ -157,7 +158,10 @@ def _evaluate(
     p: gv.BufferDict,
     seed: int,
 ) -> WindowFit | None:
-    """Return errors, chi^2 and its distribution at the minimum p, as in the module text."""
+    """Return errors, chi^2 and its distribution at the minimum p, as in the module text.
+
+    Samples that do not determine the weights have none: then it returns None.
+    """
     jacobian = model.jacobian(times, p)
     w = _inverse(weights.weight_covariance)
     precision = np.diag(1.0 / np.array([prior[name].sdev for name in model.names]) ** 2)
@@ -173,6 +177,8 @@ def _evaluate(
     kernel = big_w - big_w @ rows @ inverse @ rows.T @ big_w
     free = big_w - big_w @ rows @ np.linalg.pinv(rows.T @ big_w @ rows, hermitian=True) @ rows.T @ big_w
     free_rank = max(weights.estimated_rank - model.parameter_count, 0.0)
+    if weights.samples - 2 <= free_rank:
+        return None
     correction = small_sample_correction(weights.samples, free_rank)
     covariance = response @ weights.covariance @ response.T * correction
     prior_covariance = inverse @ precision @ inverse

@@ -130,12 +130,21 @@ def scan_and_average(
             continue
         scan.append(ScannedFit(t_min, max(t_last), states, fit, weights.parameter))
         responses.append((window - weights.mean) @ fit.energy_response[0])
+    effective = len(numbers) / inflation
     if not scan:
-        raise FitFailed(f"{name}: none of {len(candidates)} fits converged")
+        raise FitFailed(
+            f"{name}: none of {len(candidates)} fits converged with weights that {effective:.0f} independent "
+            "samples determine"
+        )
     if failed:
-        notes.append(f"{name}: left out, not converged: {'; '.join(failed)}")
-    average = _average(scan, np.array(responses), inflation)
-    series = average.mean + average.weights @ np.array(responses)
+        notes.append(
+            f"{name}: left out, not converged, or with more weights than {effective:.0f} independent samples "
+            f"determine: {'; '.join(failed)}"
+        )
+    factors = np.sqrt([s.fit.small_sample_factor for s in scan])
+    scatter = np.array(responses) * factors[:, np.newaxis]
+    average = _average(scan, scatter, inflation)
+    series = average.mean + average.weights @ scatter
     if average.weights @ np.array([s.fit.p_value for s in scan]) < 0.01:
         notes.append(f"{name.replace('_', ' ')}: poor fits, the weighted p-value is below 0.01")
     return ParticleFit(
@@ -154,11 +163,12 @@ def scan_and_average(
     )
 
 
-def _average(scan: list[ScannedFit], responses: NDArray, inflation: float) -> ModelAverage:
-    """Average E_0 over the scan; `responses` [fit, sample] are linear responses of E_0 to the samples."""
-    n = responses.shape[1]
-    factors = np.sqrt([s.fit.small_sample_factor for s in scan])
-    covariance = responses @ responses.T / (n * (n - 1)) * inflation * np.outer(factors, factors)
+def _average(scan: list[ScannedFit], scatter: NDArray, inflation: float) -> ModelAverage:
+    """Average E_0 over the scan; `scatter` [fit, sample] has its linear responses to the samples, as large as
+    few samples make them.
+    """
+    n = scatter.shape[1]
+    covariance = scatter @ scatter.T / (n * (n - 1)) * inflation
     return model_average(
         [s.fit.energies[0] for s in scan],
         covariance,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records.errors import MeasurementFileError
+from ..records.limits import RANGE_IN_WORDS, in_range, is_file_name
 from ..records.measurements import CorrelatorData, Measurements
 from ..records.numbering import numbers_in_streams
 
@@ -31,6 +32,8 @@ class Entry:
         The lattice, where the file says it.
     quarks
         Words for how the quarks were made, where the file says it; they are the same for a name.
+    source
+        The number of the source, where files say it: a configuration has each once.
     """
 
     path: Path
@@ -42,6 +45,12 @@ class Entry:
     stream: str = ""
     extents: Extents | None = None
     quarks: str = ""
+    source: int | None = None
+
+    @property
+    def configuration(self) -> str:
+        """Return the words for its configuration in messages."""
+        return f"configuration {self.number}" + (f" of stream {self.stream}" if self.stream else "")
 
 
 @dataclass
@@ -50,6 +59,21 @@ class _Sources:
 
     path: Path
     values: list[NDArray] = field(default_factory=list)
+    numbered: dict[int, Path] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """Add a source; one that is there already is refused."""
+        if entry.source is not None:
+            before = self.numbered.get(entry.source)
+            if before is not None:
+                raise MeasurementFileError(
+                    entry.path,
+                    entry.name,
+                    expected="each source of a configuration once (streams of an ensemble need their names)",
+                    found=f"source {entry.source} of {entry.configuration} again (also in {before})",
+                )
+            self.numbered[entry.source] = entry.path
+        self.values.append(entry.values)
 
 
 def put_together(entries: Iterable[Entry], result: Measurements) -> None:
@@ -71,12 +95,13 @@ def put_together(entries: Iterable[Entry], result: Measurements) -> None:
         extent = len(entry.values) if extent is None else extent
         if len(entry.values) != extent:
             expected = f"{extent} times, as in the correlators before"
-            raise MeasurementFileError(entry.path, entry.name, expected=expected, found=len(entry.values))
+            found_here = f"{len(entry.values)} on {entry.configuration}"
+            raise MeasurementFileError(entry.path, entry.name, expected=expected, found=found_here)
         lattice = _same_lattice(entry, lattice, extent)
         _require_same_quarks(entry, quarks)
         attributes.setdefault(entry.name, entry.attributes)
         rows = found.setdefault((entry.name, entry.momentum), {})
-        rows.setdefault((entry.stream, entry.number), _Sources(entry.path)).values.append(entry.values)
+        rows.setdefault((entry.stream, entry.number), _Sources(entry.path)).add(entry)
     if extent is None:
         return
     every = sorted({key for rows in found.values() for key in rows})
@@ -115,10 +140,21 @@ def _require_same_quarks(entry: Entry, known: dict[str, tuple[str, Path]]) -> No
 
 
 def _require_numbers(entry: Entry) -> None:
-    if len(entry.values) < 2 or not np.all(np.isfinite(entry.values)):
-        found = f"{len(entry.values)} of them, {int(np.sum(~np.isfinite(entry.values)))} not finite"
+    if not is_file_name(entry.name):
+        expected = "a name of a correlator that can be that of a file"
+        raise MeasurementFileError(entry.path, "names", expected=expected, found=repr(entry.name))
+    wrong = np.flatnonzero(~np.isfinite(entry.values))
+    if len(entry.values) < 2 or len(wrong) or not in_range(entry.values):
+        found = f"{len(entry.values)} of them"
+        if len(wrong):
+            found += f", {len(wrong)} not finite, the first at t = {wrong[0]}"
+        elif len(entry.values) > 1:
+            found += f", the largest {np.abs(entry.values).max():.1e}"
         raise MeasurementFileError(
-            entry.path, entry.name, expected="finite numbers at two times or more", found=found
+            entry.path,
+            entry.name,
+            expected=f"finite numbers at two times or more, {RANGE_IN_WORDS}",
+            found=f"{found}, on {entry.configuration}",
         )
 
 

@@ -51,8 +51,9 @@ def read_table(path: Path, options: ForeignOptions, stream: str) -> Iterator[Ent
     for (own_stream, configuration, source), times in groups.items():
         if sorted(times) != list(range(len(times))):
             where = f"configuration {configuration}, source {source}"
-            expected = f"the times 0 to {len(times) - 1}"
-            raise MeasurementFileError(path, where, expected=expected, found=sorted(times)[:10])
+            lacking = [t for t in range(max(times) + 1) if t not in times]
+            found = f"none at t = {lacking[0]}" if lacking else f"t = {min(times)}"
+            raise MeasurementFileError(path, where, expected=f"the times 0 to {max(times)}", found=found)
         array = np.array([times[t] for t in range(len(times))])
         for name, values in _correlators(path, names, array):
             kind = options.types.get(name, "meson")
@@ -60,7 +61,7 @@ def read_table(path: Path, options: ForeignOptions, stream: str) -> Iterator[Ent
                 name, values[np.newaxis, np.newaxis], options.source_time, kind, options.boundary_t
             )[0, 0]
             attributes = {"type": kind, "particle": name, "boundary_t": options.boundary_t}
-            yield Entry(path, configuration, name, shifted, attributes, stream=own_stream)
+            yield Entry(path, configuration, name, shifted, attributes, stream=own_stream, source=source)
 
 
 def _lines(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -94,11 +95,14 @@ def _lines(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
 def _whole(path: Path, place: int, words: dict[str, str], key: str) -> int:
     text = words.get(key, "0")
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
+        number = None
+    if number is None or abs(number) >= 1 << 63:
         raise MeasurementFileError(
-            path, f"line {place}: {key}", expected="a whole number", found=repr(text)
-        ) from None
+            path, f"line {place}: {key}", expected="a whole number of 64 bits", found=repr(text)
+        )
+    return number
 
 
 def _number(path: Path, place: int, text: str) -> float:

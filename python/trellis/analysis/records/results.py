@@ -284,6 +284,13 @@ class Results(Record):
     def __str__(self) -> str:
         return repr(self)
 
+    @property
+    def all_warnings(self) -> list[str]:
+        """Return the warnings, and behind them those of the companion, which begin with its title."""
+        if self.companion is None:
+            return self.warnings
+        return [*self.warnings, *(f"{self.companion.title}: {text}" for text in self.companion.warnings)]
+
     def with_headline(self) -> Results:
         """Return a copy with the numbers at the top filled in."""
         part = self.companion or self

@@ -155,7 +155,7 @@ def gamma_method(name: str, observable: pyerrors.Obs, deviation: float | None = 
     deltas, numbers = _deviations(observable)
     count = len(deltas)
     deviation = float(np.std(deltas, ddof=1)) if deviation is None else deviation
-    if is_regular(numbers):
+    if is_regular(numbers) and all(len(own) > 1 for _, _, own in streams_of(numbers)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             observable.gamma_method(S=2.0)

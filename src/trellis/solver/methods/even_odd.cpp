@@ -80,8 +80,10 @@ void EvenOddSolve::correct(SpinorField& x, SolveReport& report, std::vector<bool
   const size_t columns = size_t(b_.rhs());
   Coefficients takes(columns, 0.0), minus(columns, 0.0);
   std::vector<double> wanted(columns, correction_share);  // the others have this, since their source is 0
+  double begin = 0;                                       // it is the largest residual of columns that go on
   for (size_t i = 0; i < columns; ++i) {
     if (!goes_on[i]) continue;
+    begin = std::max(begin, report.relative_residual[i]);
     takes[i] = 1;
     minus[i] = -1;
     wanted[i] = correction_share * tolerance / report.relative_residual[i];
@@ -105,6 +107,7 @@ void EvenOddSolve::correct(SpinorField& x, SolveReport& report, std::vector<bool
   combine(x, Coefficients(columns, 1.0), x, takes, correction);
   cost_.add_applications(M_, b_.rhs(), 2);
   cost_.add_linear_algebra(b_, 6, 6, 2, 0);
+  for (double& r : solve.history) r *= begin;  // its source is what the solve before left
   solve.continues(report);
   report = std::move(solve);
   report.relative_residual = relative_residual(M_, x, b_, &cost_);
