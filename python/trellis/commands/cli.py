@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -386,7 +387,13 @@ def program() -> Callable[[], object]:
 
 def main() -> None:
     """Entry point of the `trellis` program."""
-    program()()
+    try:
+        program()()
+    except SystemExit as end:
+        # Where Ctrl-C comes before a command itself runs, typer ends with status 130 and says nothing.
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            sys.stderr.write("error: interrupted\n")
+        raise
 
 
 if __name__ == "__main__":

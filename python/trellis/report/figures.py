@@ -286,7 +286,7 @@ def _draw_series(axes: Axes, name: str, series: Series) -> None:
     starts = np.flatnonzero(np.diff(t) <= 0) + 1  # several streams have a line each
     for piece in np.split(np.arange(len(t)), starts):
         axes.plot(t[piece], value[piece], "-" if many else "-o", color=COLOURS[0], lw=0.7, ms=3, mfc="white")
-    axes.set_xlabel("trajectory")
+    axes.set_xlabel("trajectory or sweep")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     axes.set_ylabel(observable_label(name))
     axes.ticklabel_format(axis="y", useOffset=False)

@@ -347,6 +347,19 @@ def test_an_interrupt_of_the_first_imports(tmp_path: Path, module: str) -> None:
         assert (found.returncode, found.stderr) == (130, "error: interrupted\n")
 
 
+def test_an_interrupt_of_the_imports_of_a_command(tmp_path: Path) -> None:
+    (tmp_path / "gvar.py").write_text("raise KeyboardInterrupt")
+    found = subprocess.run(
+        [sys.executable, "-m", "trellis", "analyze", "c.h5"],
+        cwd=tmp_path,
+        env=environment(PYTHONPATH=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.returncode, found.stderr) == (130, "error: interrupted\n")
+
+
 def test_an_interpreter_without_the_packages(tmp_path: Path) -> None:
     """The trellis of a prefix may be given any interpreter (TRELLIS_PYTHON)."""
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer', name='typer')")
