@@ -14,6 +14,9 @@ from trellis.commands.cli import app
 Command = Any
 Parameter = Any
 
+#: It finds an option in a sentence, with the value that it may have.
+_OPTION = re.compile(r"(--[a-z][\w-]*(?:=[\w=-]+)?)")
+
 
 def page() -> str:
     """Return the Markdown of all commands, with their arguments and options."""
@@ -107,9 +110,18 @@ def _meaning(parameter: Parameter) -> str:
 
 
 def _text(text: str) -> str:
-    """Return help as Markdown: typer's own marks of colour are left out, and Markdown's signs escaped."""
+    """Return help as Markdown: typer's own marks of colour are left out, Markdown's signs are escaped, and
+    options are code, since two hyphens would become a dash.
+    """
     kept = re.sub(r"\[/?(?:bold|italic|dim|cyan|green|yellow|red|blue)[^\]]*\]", "", text.replace("\f", ""))
-    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", kept)]
-    escaped = (re.sub(r"([\\*_<>$|\[\]])", r"\\\1", part.replace("\\[", "[")) for part in paragraphs)
-    # Two hyphens would become a dash.
-    return "\n\n".join(part.replace("--", "\\-\\-") for part in escaped)
+    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", kept.replace("\\[", "["))]
+    return "\n\n".join(
+        "".join(
+            _words(part, is_option=number % 2 == 1) for number, part in enumerate(_OPTION.split(paragraph))
+        )
+        for paragraph in paragraphs
+    )
+
+
+def _words(text: str, *, is_option: bool) -> str:
+    return f"`{text}`" if is_option else re.sub(r"([\\*_<>$|\[\]])", r"\\\1", text)

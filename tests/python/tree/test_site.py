@@ -73,6 +73,14 @@ def test_each_command_has_its_section() -> None:
     assert set(re.findall(r"^#{2,3} `trellis ([a-z -]+)`$", text, re.MULTILINE)) == names
     assert "`--lattice X.Y.Z.T`\n: Extents, for files that do not say them.\n" in text
     assert "--schema-hmc" not in text  # it is hidden
+    assert "Wished by `--tune`; default: 0.85." in text
+    assert r"with \[molecular\_dynamics\]" in text
+
+
+def test_a_table_has_its_shortest_header() -> None:
+    headers = [h for h in site_keys.tables(site_keys.schema_of("measure")).values() if "[smearing]" in h]
+    assert headers
+    assert all(own[0] == "[smearing]" for own in headers)
 
 
 def test_each_public_name_has_its_place() -> None:
