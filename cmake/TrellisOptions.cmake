@@ -96,11 +96,12 @@ if(TRELLIS_HAS_AVX512)
   list(APPEND trellis_cxx_flags -mprefer-vector-width=512)
 endif()
 
-# Each program links everything, and GNU's other linker takes half of the time.
+# Each program links everything, and GNU's other linker takes half of the time. In the module of a wheel it keeps symbols
+# of a static libstdc++ that nobody calls, one of which needs glibc 2.36.
 include(CheckLinkerFlag)
 check_linker_flag(CXX -fuse-ld=gold TRELLIS_HAS_GOLD)
 set(trellis_link_flags "")
-if(TRELLIS_HAS_GOLD AND NOT TRELLIS_SANITIZE)
+if(TRELLIS_HAS_GOLD AND NOT TRELLIS_SANITIZE AND NOT TRELLIS_STATIC_LIBRARIES)
   list(APPEND trellis_link_flags $<BUILD_INTERFACE:-fuse-ld=gold>)
 endif()
 if(TRELLIS_SANITIZE)
