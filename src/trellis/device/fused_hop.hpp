@@ -3,7 +3,7 @@
 /// view/halo_flags.hpp: GPUs, real and simulated, share what its blocks do.
 #include "trellis/view/halo_flags.hpp"
 
-/// What the threads of a block do together runs on a GPU, or for a simulated one.
+/// It marks what the threads of a block do together, on a GPU or for a simulated one.
 #if defined(__CUDACC__)
 #define TRELLIS_BLOCK_FN __device__ inline
 #else
