@@ -21,14 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..ground.crash_safe_files import make_folder
+from ..ground.errors import BadArgument
 from ..run_files.loading import validate_run
 from .masses.assemble import effective_mass_series, mean_series
 from .masses.correlators import ParticleCorrelator, particle_correlators
 from .pipeline import analyze_measurements
 from .readers.hdf5_files import open_hdf5
 from .readers.sources import averaged_sources, from_the_source
-from .records.errors import AnalysisError, FitFailed
-from .records.limits import RANGE_IN_WORDS, in_range, is_file_name
+from .records.errors import AnalysisError, FitFailed, in_one_line
+from .records.limits import NAME_IN_WORDS, RANGE_IN_WORDS, in_range, is_file_name
 from .records.measurements import CorrelatorData, Measurements
 from .records.numbering import number_text, numbers_in_streams, same_numbers, stream_names
 from .records.options import AnalysisOptions
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TYPES = ("meson", "baryon")
+_BOUNDARIES = ("periodic", "antiperiodic", "dirichlet")
 
 
 @dataclass(init=False)
@@ -111,9 +113,13 @@ class Correlator:
         lattice: Sequence[int] | None = None,
     ) -> None:
         if not is_file_name(name):
-            raise AnalysisError(f"name: expected one that can be that of a file, found {name!r}")
-        if type not in _TYPES:
+            raise AnalysisError(f"name: expected {NAME_IN_WORDS}, found {name!r}")
+        if not isinstance(type, str) or type not in _TYPES:
             raise AnalysisError(f"{name}: type: expected meson or baryon, found {type!r}")
+        if not isinstance(boundary_t, str) or boundary_t not in _BOUNDARIES:
+            expected = "periodic, antiperiodic or dirichlet"
+            raise AnalysisError(f"{name}: boundary_t: expected {expected}, found {boundary_t!r}")
+        symmetry, parity = _sign(name, "symmetry", symmetry), _sign(name, "parity", parity)
         if symmetry not in (None, 0, 1, -1) or (symmetry and type != "meson"):
             expected = "+1, -1, 0 or None, for mesons" if type == "meson" else "None or 0 for a baryon"
             raise AnalysisError(f"{name}: symmetry: expected {expected}, found {symmetry!r}")
@@ -204,7 +210,12 @@ class Correlator:
 
 def _rows(name: str, values: ArrayLike) -> NDArray:
     """Return the values as [row, source, time]."""
-    found = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise AnalysisError(
+            f"{name}: values: expected numbers on all configurations, found {np.ma.count_masked(values)} "
+            "masked ones; leave these configurations out"
+        )
+    found = _array(name, "values", values)
     if found.dtype.kind not in "iufc":
         raise AnalysisError(f"{name}: values: expected numbers, found type {found.dtype}")
     if found.ndim == 2:
@@ -227,23 +238,43 @@ def _rows(name: str, values: ArrayLike) -> NDArray:
 def _numbers(
     name: str, configurations: ArrayLike | None, streams: Sequence[str] | None, count: int
 ) -> NDArray:
-    numbers = np.arange(count) if configurations is None else np.asarray(configurations)
-    if numbers.dtype.kind not in "iu" or numbers.shape != (count,):
+    numbers = np.arange(count) if configurations is None else _array(name, "configurations", configurations)
+    if (
+        numbers.dtype.kind not in "iu"
+        or numbers.shape != (count,)
+        or np.any(numbers > np.iinfo(np.int64).max)
+    ):
         raise AnalysisError(
-            f"{name}: configurations: expected {count} whole numbers, one for each row, found "
+            f"{name}: configurations: expected {count} whole numbers of 64 bits, one for each row, found "
             f"{numbers.dtype} of the shape {numbers.shape}"
         )
     numbers = numbers.astype(np.int64)
     if streams is None:
         return numbers
+    if isinstance(streams, str) or not isinstance(streams, Iterable):
+        raise AnalysisError(f"{name}: streams: expected {count} names, one for each row, found {streams!r}")
     try:
-        return numbers_in_streams(streams, numbers)
-    except ValueError as error:
+        return numbers_in_streams(list(streams), numbers)
+    except BadArgument as error:
         raise AnalysisError(f"{name}: {error}") from None
 
 
+def _array(name: str, what: str, values: object) -> NDArray:
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # rows are not of one length
+        raise AnalysisError(f"{name}: {what}: expected an array, found {in_one_line(error)}") from None
+
+
+def _sign(name: str, what: str, value: object) -> int | None:
+    """Return a whole number or None; a 1.0 is none."""
+    if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool)):
+        return None if value is None else int(value)
+    raise AnalysisError(f"{name}: {what}: expected a whole number or None, found {value!r}")
+
+
 def _three(name: str, momentum: Sequence[int]) -> tuple[int, int, int]:
-    found = np.asarray(momentum)
+    found = _array(name, "momentum", momentum)
     if found.shape != (3,) or found.dtype.kind not in "iu":
         raise AnalysisError(f"{name}: momentum: expected three whole numbers, found {momentum!r}")
     x, y, z = (int(n) for n in found)
@@ -253,10 +284,11 @@ def _three(name: str, momentum: Sequence[int]) -> tuple[int, int, int]:
 def _lattice(name: str, lattice: Sequence[int] | None, extent: int) -> tuple[int, int, int, int]:
     if lattice is None:
         return 0, 0, 0, extent
-    found = [int(n) for n in lattice]
-    if len(found) != 4 or found[3] != extent:
-        raise AnalysisError(f"{name}: lattice: expected [Lx, Ly, Lz, {extent}], found {list(lattice)}")
-    return found[0], found[1], found[2], found[3]
+    found = _array(name, "lattice", lattice)
+    if found.shape != (4,) or found.dtype.kind not in "iu" or np.any(found < 0) or found[3] != extent:
+        raise AnalysisError(f"{name}: lattice: expected [Lx, Ly, Lz, {extent}], found {lattice!r}")
+    x, y, z, t = (int(n) for n in found)
+    return x, y, z, t
 
 
 def measurements_of(correlators: Iterable[Correlator]) -> Measurements:
@@ -268,7 +300,7 @@ def measurements_of(correlators: Iterable[Correlator]) -> Measurements:
         There are none at all, a name comes twice, or the correlators have different
         configurations or lattices.
     """
-    every = list(correlators)
+    every = _listed(correlators)
     if not every:
         raise AnalysisError("expected at least one correlator, found none")
     first = every[0]
@@ -287,6 +319,14 @@ def measurements_of(correlators: Iterable[Correlator]) -> Measurements:
             )
         found.correlators[c.name] = c.data()
     return found
+
+
+def _listed(correlators: Iterable[Correlator] | Correlator) -> list[Correlator]:
+    every: list[Correlator] = [correlators] if isinstance(correlators, Correlator) else list(correlators)
+    other = next((c for c in every if not isinstance(c, Correlator)), None)
+    if other is not None:
+        raise AnalysisError(f"expected correlators, found {in_one_line(repr(other))}")
+    return every
 
 
 def _in_words(numbers: NDArray) -> str:
@@ -318,11 +358,9 @@ def analyze_correlators(
     AnalysisError
         See :func:`analyze`.
     """
-    every = list(correlators)
+    every = _listed(correlators)
     if not isinstance(options, AnalysisOptions):
         options = validate_run(options or {}, AnalysisOptions, "options")
-    if any(any(c.momentum) for c in every):
-        options = options.model_copy(update={"moving": True})
     return analyze_measurements(measurements_of(every), output=output, title=title, options=options)
 
 
@@ -353,6 +391,9 @@ def write_correlators(
     target, found = Path(path), measurements_of(correlators)
     if target.suffix not in (".h5", ".hdf5"):
         raise AnalysisError(f"{target}: expected a name that ends in .h5 or .hdf5, found {target.name!r}")
+    is_number = isinstance(beta, (int, float, np.number)) and not isinstance(beta, bool)
+    if beta is not None and not (is_number and np.isfinite(beta)):
+        raise AnalysisError(f"beta: expected a finite number, found {beta!r}")
     make_folder(target.parent)
     with open_hdf5(target, "w") as file:
         file.attrs["kind"] = "measurement"

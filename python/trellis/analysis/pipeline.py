@@ -24,6 +24,7 @@ from .masses.correlators import ParticleCorrelator, particle_correlators
 from .masses.gevp_fits import solve_gevp
 from .masses.models import BackwardState
 from .masses.residual_mass import plateau_warning, residual_mass
+from .masses.result_names import has_parity_partner, parity_partner, require_own_names
 from .masses.spectrum import backward_state_of, fit_particle
 from .masses.window_scan import ParticleFit
 from .physical_units import physical_mass, scale_result
@@ -270,6 +271,9 @@ def _fit_all(
     if not measurements.correlators:
         return {}, {}
     correlators = particle_correlators(measurements, options)
+    require_own_names(correlators, options)
+    if not correlators and not options.gevp:
+        return {}, _without_particle(measurements)
     tasks: dict[str, list[ParticleCorrelator]] = {c.name: [c] for c in correlators}
     by_name = {c.name: c for c in correlators}
     for name, members in options.simultaneous.items():
@@ -288,12 +292,17 @@ def _fit_all(
         behind = _other_parity(c, fits)
         _fit_one(c.name, [c], behind, measurements, options, fits, failed)
     for c in correlators:
-        is_baryon = c.kind == "baryon" and c.name not in later
-        if options.parity_partner and c.name in fits and is_baryon and c.has_backward_baryon:
-            partner = c.reversed_in_time(f"{c.name}_parity_partner")
+        if c.name in fits and has_parity_partner(c, options):
+            partner = c.reversed_in_time(parity_partner(c))
             behind = backward_state_of(fits[c.name], partner)
             _fit_one(partner.name, [partner], behind, measurements, options, fits, failed)
     return fits, failed
+
+
+def _without_particle(measurements: Measurements) -> dict[str, str]:
+    """Return why correlators are left out, where all of them are."""
+    names = [n for n, c in measurements.correlators.items() if c.attributes["type"] in ("meson", "baryon")]
+    return {n: "no particle is named for it; the option particles takes it by this name" for n in names}
 
 
 def _other_parity(correlator: ParticleCorrelator, fits: dict[str, ParticleFit]) -> BackwardState | None:
@@ -321,7 +330,7 @@ def _fit_one(
     except FitFailed as error:
         failed[name] = str(error).removeprefix(f"{name}: ")  # it is shown with its name
     except TooFewConfigurations as error:
-        where = f"{_files_of(measurements)}: {error.purpose}"
+        where = f"{_files_of(measurements)}: {error.purpose}" if measurements.files else error.purpose
         raise TooFewConfigurations(
             where, needed=error.needed, found=error.found, option=error.option
         ) from error

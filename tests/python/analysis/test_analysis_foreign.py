@@ -255,7 +255,12 @@ def test_the_symmetry_can_be_said(samples, tmp_path):
             "expected finite numbers .*1 not finite, the first at t = 1, on configuration 1",
         ),
         ("table", "a.txt", "configuration time x\n1 0 1e80\n1 1 1", r"found 2 of them, the largest 1.0e\+80"),
-        ("table", "a.txt", "configuration time x/y\n1 0 1\n1 1 1", "names: expected .* found 'x/y'"),
+        (
+            "table",
+            "a.txt",
+            "configuration time x/y\n1 0 1\n1 1 1",
+            "names of correlators: expected .* found 'x/y'",
+        ),
         ("table", "a.txt", f"configuration time x\n{1 << 63} 0 1", "expected a whole number of 64 bits"),
         (
             "table",

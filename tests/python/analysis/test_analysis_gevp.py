@@ -150,3 +150,54 @@ def test_dependent_operators_are_named():
     options = {"gevp": same, "particles": ["aa"], "max_states": 1}
     found = analyze_correlators(measured, options=options)
     assert "expected a positive matrix at t0 = 2" in found.not_fitted["x"]
+
+
+def two_operators(factor, imaginary=0.0, symmetry=0):
+    """Return C_00, C_01, C_10 = factor C_01 and C_11 of two states, with noise."""
+    rng = np.random.default_rng(1)
+    t = np.arange(EXTENT)
+    shapes = np.exp(-np.outer([0.3, 0.7], t))
+    exact = np.einsum(
+        "in,jn,nt->ijt", np.array([[1, 0.5], [0.6, -1]]), np.array([[1, 0.5], [0.6, -1]]), shapes
+    )
+    phase = np.exp(1j * imaginary)
+    values = [exact[0, 0], phase * exact[0, 1], factor * np.conj(phase) * exact[0, 1], exact[1, 1]]
+    noisy = [v * (1 + 0.003 * rng.standard_normal((COUNT, EXTENT))) for v in values]
+    return [
+        Correlator(name, v, symmetry=symmetry)
+        for name, v in zip(("pp", "pa", "ap", "aa"), noisy, strict=True)
+    ]
+
+
+MATRIX = {"g": {"matrix": [["pp", "pa"], ["ap", "aa"]], "t0": 3, "t_vectors": 6}}
+
+
+@pytest.mark.parametrize(
+    ("factor", "imaginary", "said"),
+    [
+        (
+            -1,
+            0.0,
+            r"expected C_10 = C_01 within errors, found -?0\.\d+ for ap and .* needs the sign of its adjoint",
+        ),
+        (0.5, 0.0, r"expected C_10 = C_01 within errors, found .* at t = 1$"),
+        (1, 0.4, "expected real correlators, .* found an imaginary part in ap, pa"),
+        (1, np.pi / 2, "expected real correlators, .* found an imaginary part in ap, pa"),
+    ],
+)
+def test_a_matrix_that_is_not_symmetric_is_refused(factor, imaginary, said):
+    """The mean of C_01 and C_10 = -C_01 is zero: both states would get the energy of the lower one."""
+    with pytest.raises(AnalysisError, match=said):
+        analyze_correlators(two_operators(factor, imaginary), options={"gevp": MATRIX, "particles": ["pp"]})
+
+
+def test_noise_does_not_say_the_symmetry_of_an_element():
+    """The symmetry of an element without a signal is that of the diagonal."""
+    rng = np.random.default_rng(3)
+    parts = [shape_in_time(e, 1) * (1 + 0.01 * rng.standard_normal((COUNT, EXTENT))) for e in (0.3, 0.7)]
+    for _ in range(6):
+        noise = 1e-3 * rng.standard_normal((COUNT, EXTENT))
+        every = [Correlator(n, v) for n, v in (("a", parts[0]), ("b", noise), ("c", parts[1]))]
+        wanted = {"g": {"matrix": [["a", "b"], ["b", "c"]], "t0": 2, "t_vectors": 4}}
+        found = analyze_correlators(every, options={"gevp": wanted, "particles": ["a"]})
+        assert abs(found.particles["g_0"].mass - 0.3) < 0.02, found.not_fitted

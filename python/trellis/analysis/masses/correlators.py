@@ -32,6 +32,12 @@ class ParticleCorrelator:
         Names of the datasets that were averaged.
     sign
         -1 where the measured numbers were multiplied by it, to make the ground state positive.
+    is_imaginary
+        The samples are the imaginary part of what was measured.
+    other_part
+        The size of the part that is not used, in units of the samples, where it is larger than its noise.
+    image_from_data
+        Nothing but the data said the symmetry in time.
     flaw
         The reason why it cannot be fitted, if that is known beforehand.
     """
@@ -48,6 +54,9 @@ class ParticleCorrelator:
     notes: list[str] = field(default_factory=list)
     flaw: str | None = None
     sign: int = 1
+    is_imaginary: bool = False
+    other_part: float = 0.0
+    image_from_data: bool = False
 
     @property
     def has_backward_baryon(self) -> bool:
@@ -125,8 +134,8 @@ def _phase_over_pi(boundary: object) -> float | None:
     return phase if np.isfinite(phase) else None
 
 
-def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> int:
-    """Return +1, -1 or 0, from the quantum numbers, checked against the data."""
+def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> tuple[int, bool]:
+    """Return +1, -1 or 0 from the quantum numbers, checked against the data; True if nothing else says it."""
     boundary = data.attributes["boundary_t"]
     if boundary not in ("periodic", "antiperiodic", "dirichlet") and _phase_over_pi(boundary) is None:
         raise AnalysisError(
@@ -134,22 +143,22 @@ def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> int:
             f"{boundary!r}"
         )
     if data.attributes["type"] != "meson" or boundary == "dirichlet":
-        return 0
+        return 0, False
     if "time_symmetry" in data.attributes:
-        return _said_symmetry(data)
+        return _said_symmetry(data), False
     mean = values.mean(axis=0)
     odd, even = mean[1:] - mean[:0:-1], mean[1:] + mean[:0:-1]
     seen = 1 if np.abs(even).sum() >= np.abs(odd).sum() else -1
     source, sink = (time_reflection(str(data.attributes.get(end, ""))) for end in ("source", "sink"))
     if source is None or sink is None:
         notes.append(f"{data.name}: symmetry in time ({seen:+d}) taken from the data, gamma names unknown")
-        return seen
+        return seen, True
     expected = source * sink
     if expected != seen:
         notes.append(
             f"{data.name}: the data look {seen:+d} in time, the gammas say {expected:+d}: that is used"
         )
-    return expected
+    return expected, False
 
 
 def _said_symmetry(data: CorrelatorData) -> int:
@@ -160,12 +169,43 @@ def _said_symmetry(data: CorrelatorData) -> int:
     return int(said)
 
 
-def _real_part(data: CorrelatorData, values: NDArray, notes: list[str]) -> NDArray:
+@dataclass(frozen=True)
+class _Part:
+    """This is the larger one of real and imaginary part, and the relative size of the other one."""
+
+    samples: NDArray
+    is_imaginary: bool
+    other: float
+
+
+def _larger_part(data: CorrelatorData, values: NDArray, notes: list[str]) -> _Part:
     mean = np.abs(values.mean(axis=0))
     if np.abs(values.imag.mean(axis=0)).sum() > 0.5 * mean.sum():
         notes.append(f"{data.name}: the imaginary part is used, the real part is the smaller one")
-        return values.imag
-    return values.real
+        return _Part(values.imag, True, _relative_size(values.real, values.imag))
+    return _Part(values.real, False, _relative_size(values.imag, values.real))
+
+
+def near_source(samples: NDArray) -> NDArray:
+    """Return the samples at t = 1 ... T/4, where the signal is strong."""
+    return samples[:, 1 : max(2, samples.shape[1] // 4 + 1)]
+
+
+def _relative_size(other: NDArray, used: NDArray) -> float:
+    """Return the size of the other part near the source in units of the used one; 0 where it may be noise."""
+    if not is_beyond_noise(near_source(other)):
+        return 0.0
+    sizes = [float(np.abs(near_source(part).mean(axis=0)).sum()) for part in (other, used)]
+    return sizes[0] / sizes[1]
+
+
+def is_beyond_noise(samples: NDArray) -> bool:
+    """Return True if the mean over configurations is not zero at one of the times.
+
+    Eight errors of independent configurations are two or three where these are correlated.
+    """
+    error = samples.std(axis=0) / np.sqrt(len(samples))
+    return bool(np.any(np.abs(samples.mean(axis=0)) > 8 * error))
 
 
 def _at_momentum(data: CorrelatorData, squared: int) -> NDArray:
@@ -180,6 +220,10 @@ def _groups(measurements: Measurements, options: AnalysisOptions) -> dict[str, l
     groups: dict[str, list[str]] = {}
     if options.averages is not None:
         for name, members in options.averages.items():
+            if name in names and name not in members:
+                raise AnalysisError(
+                    f"averages: expected another name than {name!r}, for the files have a correlator with it"
+                )
             for member in members:
                 if member not in names:
                     raise AnalysisError(f"averages: expected one of {names}, found {member!r}")
@@ -227,7 +271,7 @@ def particle_correlators(measurements: Measurements, options: AnalysisOptions) -
         if not particle if wanted is None else not {name, particle}.intersection(wanted):
             continue
         squares = sorted({int(s) for s in (data[0].momenta ** 2).sum(axis=1)})
-        for squared in squares if options.moving else [s for s in squares if s == 0]:
+        for squared in [0] if 0 in squares and not options.moving else squares:
             result.append(_build(name, particle or name, data, squared))
     if wanted is not None:
         known = {c.name for c in result} | {c.particle for c in result}
@@ -244,16 +288,17 @@ def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -
             f"{name}: type: expected meson or baryon, the same for all members, found {sorted(kinds)}"
         )
     notes: list[str] = []
-    parts = [_real_part(d, _at_momentum(d, squared), notes) for d in data]
-    images = {_image(d, p, notes) for d, p in zip(data, parts, strict=True)}
+    chosen = [_larger_part(d, _at_momentum(d, squared), notes) for d in data]
+    parts = [part.samples for part in chosen]
+    symmetries = [_image(d, p, notes) for d, p in zip(data, parts, strict=True)]
+    images = {image for image, _ in symmetries}
     if len(images) != 1:
         raise AnalysisError(f"{name}: expected members with one symmetry in time, found {sorted(images)}")
     image = images.pop()
     flaws = [_zeros(d, p, image, notes) for d, p in zip(data, parts, strict=True)]
     samples = np.mean(parts, axis=0)
     sign = 1
-    head = samples[:, 1 : max(2, samples.shape[1] // 4 + 1)].mean(axis=0)
-    if head.sum() < 0:
+    if near_source(samples).mean(axis=0).sum() < 0:
         notes.append(f"{name}: multiplied by -1")
         samples, sign = -samples, -1
     label = name if squared == 0 else f"{name}_p{squared}"
@@ -270,6 +315,9 @@ def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -
         notes=notes,
         flaw=next((flaw for flaw in flaws if flaw), None),
         sign=sign,
+        is_imaginary=any(part.is_imaginary for part in chosen),
+        other_part=max(part.other for part in chosen),
+        image_from_data=any(from_data for _, from_data in symmetries),
     )
 
 

@@ -35,8 +35,11 @@ from ..records.gevp_records import GevpOptions, GevpResult, GevpState
 from ..records.options import AnalysisOptions
 from ..statistics.autocorrelation import error_factor
 from .assemble import EFFECTIVE_MASS_ERROR, series
-from .correlators import ParticleCorrelator
+from .correlators import ParticleCorrelator, is_beyond_noise, near_source
 from .effective_mass import log_effective_mass, periodic_effective_mass
+
+#: Parts of a matrix that should be zero may be so large, relative to the others.
+_SMALL = 0.1
 
 
 @dataclass(frozen=True)
@@ -99,20 +102,69 @@ def correlator_matrix(
     unknown = sorted({n for row in names for n in row} - known.keys())
     if unknown:
         raise AnalysisError(f"gevp.{name}: matrix: expected names among {sorted(known)}, found {unknown}")
-    members = [[known[n] for n in row] for row in names]
+    members = _with_symmetry_of_diagonal([[known[n] for n in row] for row in names])
     every = [c for row in members for c in row]
     seen = {(c.kind, c.image, c.samples.shape, c.boundary_t) for c in every}
     if len(seen) != 1:
         found = sorted({f"{c.name}: {c.kind}, symmetry {c.image:+d}" for c in every})
-        raise AnalysisError(f"gevp.{name}: expected one type and symmetry in time, found {found}")
+        text = f"expected one type and symmetry in time, found {found}"
+        if any(c.image_from_data for c in every):
+            raise FitFailed(f"{name}: {text} (where the gamma matrices do not say the symmetry, say it)")
+        raise AnalysisError(f"gevp.{name}: {text}")
     flaw = next((c.flaw for c in every if c.flaw), None)
     if flaw is not None:
         raise FitFailed(f"{name}: {flaw}")
+    _require_real(name, every)
     # Single correlators are made positive; a matrix needs the signs that were measured.
     total = np.array([[c.sign * c.samples for c in row] for row in members])
+    _require_symmetric(name, names, total)
     samples = np.moveaxis(0.5 * (total + total.swapaxes(0, 1)), (0, 1), (2, 3))
     overall = np.sign(np.trace(samples[:, 1 : max(2, samples.shape[1] // 4)].mean(axis=(0, 1))))
     return CorrelatorMatrix(name, overall * samples, members[0][0])
+
+
+def _with_symmetry_of_diagonal(members: list[list[ParticleCorrelator]]) -> list[list[ParticleCorrelator]]:
+    """Give elements whose symmetry in time was taken from their noise that of the diagonal."""
+    diagonal = {members[i][i].image for i in range(len(members))}
+    if len(diagonal) != 1:
+        return members
+    image = diagonal.pop()
+    return [[replace(c, image=image) if c.image_from_data else c for c in row] for row in members]
+
+
+def _require_real(name: str, every: list[ParticleCorrelator]) -> None:
+    """Refuse a matrix whose elements do not all have the same phase."""
+    names = {c.name for c in every}
+    imaginary = {c.name for c in every if c.is_imaginary}
+    mixed = {c.name for c in every if c.other_part > _SMALL}
+    if mixed or imaginary not in (set(), names):
+        raise AnalysisError(
+            f"gevp.{name}: expected real correlators, for a phase of an operator can make them so, found an "
+            f"imaginary part in {', '.join(sorted(imaginary | mixed))}"
+        )
+
+
+def _require_symmetric(name: str, names: Sequence[Sequence[str]], total: NDArray) -> None:
+    """Refuse C_ij and C_ji that differ by more than their noise.
+
+    Parameters
+    ----------
+    total
+        Shape [operator, operator, configuration, time].
+    """
+    for i in range(len(names)):
+        for j in range(i):
+            here, there = near_source(total[i, j]), near_source(total[j, i])
+            if not is_beyond_noise(here - there):
+                continue
+            difference, both = (float(np.abs(s.mean(axis=0)).sum()) for s in (here - there, here + there))
+            if difference > _SMALL * both:
+                hint = " (one of the operators needs the sign of its adjoint)" if difference > both else ""
+                raise AnalysisError(
+                    f"gevp.{name}: expected C_{i}{j} = C_{j}{i} within errors, found "
+                    f"{here.mean(axis=0)[0]:.4g} for {names[i][j]} and {there.mean(axis=0)[0]:.4g} for "
+                    f"{names[j][i]} at t = 1{hint}"
+                )
 
 
 def eigenvalues(samples: NDArray, t: int, t0: int) -> tuple[NDArray, NDArray, NDArray]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..records.errors import AnalysisError
 from ..records.foreign_options import ForeignOptions
 from ..records.measurements import InputFile, Measurements
+from .files_in_folders import is_readable_file
 from .foreign_chroma import read_chroma
 from .foreign_entries import Entry, put_together
 from .foreign_hadrons import read_hadrons
@@ -20,7 +21,7 @@ from .foreign_pyerrors import read_ms5_xsf, read_sfcf
 from .foreign_table import read_table
 from .lalibe_names import configuration_numbers
 from .numbers_of_files import stream_in_path
-from .packed_files import without_packing
+from .packed_files import unpacked, without_packing
 
 #: Files with these ends of names are taken from folders; files that are named themselves may have any.
 _SUFFIXES = {
@@ -77,6 +78,12 @@ def read_foreign(
         L = options.spatial_extent
         result.lattice = (L, L, L, result.lattice[3])
     result.files = [_input_file(path, options.format) for path in files]
+    if options.format in ("table", "milc"):
+        result.warnings += [
+            f"{path}: the last line has no end: the file may be cut off within its last number"
+            for path in files
+            if not unpacked(path).endswith((b"\n", b"\r"))
+        ]
     return _checked(result, given, options)
 
 
@@ -96,7 +103,7 @@ def _files(paths: list[Path], kind: str) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_of(kind, p))
+            inside = [p for p in sorted(path.rglob("*")) if is_readable_file(p) and _is_of(kind, p)]
             if not inside:
                 expected = " or ".join(_SUFFIXES.get(kind, (".s0, .s1 and so on",)))
                 raise AnalysisError(
@@ -109,7 +116,10 @@ def _files(paths: list[Path], kind: str) -> list[Path]:
             raise AnalysisError(f"{path}: expected a file or a folder, found nothing there")
     if not found:
         raise AnalysisError("expected at least one file, found an empty list")
-    return list(dict.fromkeys(found))
+    once: dict[Path, Path] = {}
+    for path in found:
+        once.setdefault(path.resolve(), path)
+    return list(once.values())
 
 
 def _is_of(kind: str, path: Path) -> bool:

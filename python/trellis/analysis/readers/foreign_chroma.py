@@ -32,6 +32,8 @@ from .foreign_entries import Entry, Extents, Momentum
 from .lime_records import is_lime, lime_records
 from .packed_files import unpacked
 
+#: A number of 64 bits has no more digits.
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _GROUP = re.compile(r"(?P<source>[A-Za-z]+)_(?P<sink>[A-Za-z]+)_Wilson_(?P<what>Mesons|Baryons)")
 #: Gamma(n) has this name of the correlator; others are called gamma_N.
 _MESONS = {0: "scalar", 1: "rho_x", 2: "rho_y", 4: "rho_z", 7: "pion_a4", 15: "pion"}
@@ -110,7 +112,7 @@ def _trees(path: Path) -> list[ElementTree.Element]:
     for text in texts:
         try:
             trees.append(ElementTree.fromstring(text.rstrip(b"\0")))
-        except ElementTree.ParseError as error:
+        except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: its encoding
             raise MeasurementFileError(path, "file", expected="XML", found=str(error)) from None
     return trees
 
@@ -136,7 +138,7 @@ def _spectra(tree: ElementTree.Element) -> Iterator[_Spectrum]:
 
 
 def _update(path: Path, spectrum: _Spectrum) -> int:
-    if not spectrum.update.isdigit():
+    if not _DIGITS.fullmatch(spectrum.update):
         expected = "a whole number, for other spectra of the file have others"
         raise MeasurementFileError(path, "update_no", expected=expected, found=repr(spectrum.update))
     return int(spectrum.update)
@@ -211,6 +213,6 @@ def _numbers(path: Path, element: ElementTree.Element) -> NDArray:
 
 def _whole(path: Path, element: ElementTree.Element, tag: str) -> int:
     text = element.findtext(tag, "").strip()
-    if not text.isdigit():
+    if not _DIGITS.fullmatch(text):
         raise MeasurementFileError(path, tag, expected="a whole number", found=repr(text))
     return int(text)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records.errors import MeasurementFileError
-from ..records.limits import RANGE_IN_WORDS, in_range, is_file_name
+from ..records.limits import NAME_IN_WORDS, RANGE_IN_WORDS, in_range, is_file_name
 from ..records.measurements import CorrelatorData, Measurements
 from ..records.numbering import numbers_in_streams
 
@@ -62,7 +62,15 @@ class _Sources:
     numbered: dict[int, Path] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
-        """Add a source; one that is there already is refused."""
+        """Add a source; one that is there already is refused, and so is one that may be something else."""
+        if entry.source is None and entry.path.parent != self.path.parent:
+            raise MeasurementFileError(
+                entry.path,
+                entry.name,
+                expected="all sources of a configuration in one folder (streams of an ensemble need their "
+                "names by the option stream, and other quarks need other names or an analysis of their own)",
+                found=f"{entry.configuration} in {self.path}, too",
+            )
         if entry.source is not None:
             before = self.numbered.get(entry.source)
             if before is not None:
@@ -141,8 +149,12 @@ def _require_same_quarks(entry: Entry, known: dict[str, tuple[str, Path]]) -> No
 
 def _require_numbers(entry: Entry) -> None:
     if not is_file_name(entry.name):
-        expected = "a name of a correlator that can be that of a file"
-        raise MeasurementFileError(entry.path, "names", expected=expected, found=repr(entry.name))
+        raise MeasurementFileError(
+            entry.path, "names of correlators", expected=NAME_IN_WORDS, found=repr(entry.name)
+        )
+    if abs(entry.number) >= 1 << 63:
+        expected = "the number of a configuration of 64 bits"
+        raise MeasurementFileError(entry.path, entry.name, expected=expected, found=entry.number)
     wrong = np.flatnonzero(~np.isfinite(entry.values))
     if len(entry.values) < 2 or len(wrong) or not in_range(entry.values):
         found = f"{len(entry.values)} of them"
@@ -167,8 +179,15 @@ def _require_all(
             stream, number = lacking[0]
             of = f" of stream {stream}" if stream else ""
             raise MeasurementFileError(
-                next(iter(rows.values())).path,
+                _file_of(lacking[0], found),
                 f"{name} at momentum {list(momentum)}",
                 expected=f"it on all {len(every)} configurations",
                 found=f"none on {len(lacking)} of them, the first {number}{of}",
             )
+
+
+def _file_of(
+    key: tuple[str, int], found: dict[tuple[str, Momentum], dict[tuple[str, int], _Sources]]
+) -> Path:
+    """Return a file that has other correlators of this configuration."""
+    return next(rows[key].path for rows in found.values() if key in rows)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..records.errors import MeasurementFileError
 from ..records.foreign_options import ForeignOptions
 from .foreign_entries import Entry
-from .hdf5_files import open_hdf5
+from .hdf5_files import foreign_hdf5
 from .root_attributes import text_of
 from .sources import from_the_source
 
@@ -63,11 +63,7 @@ def read_hadrons(paths: list[Path], options: ForeignOptions, stream: str) -> Ite
 
 def _mesons(path: Path) -> dict[tuple[str, str], NDArray]:
     """Return the correlators of a file by the gamma matrices at source and sink."""
-    try:
-        handle = open_hdf5(path)
-    except OSError as error:
-        raise MeasurementFileError(path, "file", expected="an HDF5 file", found=error) from None
-    with handle as file:
+    with foreign_hdf5(path) as file:
         group = file.get("meson")
         if not isinstance(group, h5py.Group) or "meson_0" not in group:
             raise MeasurementFileError(path, "/meson/meson_0", expected="a group", found="nothing")
@@ -98,14 +94,15 @@ def _numbers(path: Path, meson: h5py.Group) -> NDArray:
     if not isinstance(corr, h5py.Dataset) or corr.ndim != 1:
         said = f"the shape {corr.shape}" if isinstance(corr, h5py.Dataset) else "no dataset"
         raise MeasurementFileError(path, f"{meson.name}/corr", expected="numbers [time]", found=said)
+    if corr.shape[0] < 2:
+        raise MeasurementFileError(path, corr.name, expected="two times or more", found=corr.shape[0])
     values = corr[()]
-    if values.dtype.names is not None and len(values.dtype.names) == 2:
-        re_part, im_part = (values[name] for name in values.dtype.names)
-        return np.asarray(re_part + 1j * im_part, dtype=complex)
-    if values.dtype.kind not in "fc":
+    names = values.dtype.names or ()
+    parts = [values[name] for name in names] or [values]
+    if len(names) not in (0, 2) or any(part.dtype.kind not in "fc" for part in parts):
         expected = "complex numbers"
         raise MeasurementFileError(path, corr.name, expected=expected, found=f"type {values.dtype}")
-    return np.asarray(values, dtype=complex)
+    return np.asarray(parts[0] + 1j * parts[1] if names else values, dtype=complex)
 
 
 def gamma_words(name: str) -> str:

@@ -33,10 +33,10 @@ from ..records.measurements import ArraySeries, Measurements, ObservableSeries
 from ..records.numbering import numbers_in_streams
 
 _START = struct.Struct("<iiid")
-_LATTICE = re.compile(r"^(\d+)x(\d+)x(\d+)x(\d+) lattice", re.MULTILINE)
+_LATTICE = re.compile(r"^(\d{1,5})x(\d{1,5})x(\d{1,5})x(\d{1,5}) lattice", re.MULTILINE)
 _EPS = re.compile(r"^eps = (\S+)$", re.MULTILINE)
-_NUMBER = re.compile(r"^(?:Trajectory|Configuration) no (\d+)$")
-_LINE = re.compile(r"^n = +(\d+), t = \S+, Wact = \S+, Yact = (\S+), Q = +(\S+)$")
+_NUMBER = re.compile(r"^(?:Trajectory|Configuration) no (\d{1,18})$")
+_LINE = re.compile(r"^n = +(\d{1,9}), t = \S+, Wact = \S+, Yact = (\S+), Q = +(\S+)$")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,10 @@ def read_flow_file(path: Path, options: ForeignOptions) -> FlowFile:
     """
     raw = path.read_bytes()
     is_log = b"\0" not in raw and b"lattice, " in raw
-    found = _of_log(path, raw.decode(errors="replace"), options) if is_log else _of_data(path, raw, options)
+    if is_log:
+        found = _of_log(path, raw.decode(errors="replace").replace("\r\n", "\n"), options)
+    else:
+        found = _of_data(path, raw, options)
     falls = np.flatnonzero(np.diff(found.trajectories) <= 0)
     if len(falls):
         after, number = (int(found.trajectories[falls[0] + k]) for k in (0, 1))
@@ -129,12 +132,14 @@ def _of_log(path: Path, text: str, options: ForeignOptions) -> FlowFile:
         expected = "lines with the lattice and with eps of the Wilson flow"
         raise MeasurementFileError(path, "log", expected=expected, found="none")
     t, x, y, z = (int(n) for n in stated.groups())
+    eps = _number_of_log(path, "eps", steps[1])
     measured: list[tuple[int, list[tuple[int, float, float]]]] = []
     for line in text.splitlines():
         if match := _NUMBER.match(line):
             measured.append((int(match[1]), []))
         elif (match := _LINE.match(line)) and measured:
-            measured[-1][1].append((int(match[1]), float(match[2]), float(match[3])))
+            Y, Q = (_number_of_log(path, f"flow of number {measured[-1][0]}", match[k]) for k in (2, 3))
+            measured[-1][1].append((int(match[1]), Y, Q))
     measured = [(number, lines) for number, lines in measured if lines]
     if not measured:
         expected = "lines 'n = ..., t = ..., Wact = ..., Yact = ..., Q = ...' behind a number"
@@ -146,8 +151,15 @@ def _of_log(path: Path, text: str, options: ForeignOptions) -> FlowFile:
             found = [n for n, _, _ in lines]
             raise MeasurementFileError(path, f"number {number}", expected=expected, found=found)
     table = np.array([[(Y, Q) for _, Y, Q in lines] for _, lines in measured])
-    times, numbers = np.array(first) * float(steps[1]), np.array([n for n, _ in measured], dtype=np.int64)
+    times, numbers = np.array(first) * eps, np.array([n for n, _ in measured], dtype=np.int64)
     return FlowFile((x, y, z, t), times, numbers, table[:, :, 0] / (x * y * z * t), table[:, :, 1])
+
+
+def _number_of_log(path: Path, what: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise MeasurementFileError(path, what, expected="a number", found=repr(text)) from None
 
 
 def read_openqcd(

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..records.errors import MeasurementFileError
 from ..records.foreign_options import ForeignOptions
+from ..records.numbering import STREAM_NAME_IN_WORDS, is_stream_name
 from .foreign_entries import Entry
 from .packed_files import unpacked
 from .sources import from_the_source
@@ -41,6 +42,10 @@ def read_table(path: Path, options: ForeignOptions, stream: str) -> Iterator[Ent
         by_name = dict(zip(columns, words, strict=True))
         number, source = (_whole(path, place, by_name, k) for k in ("configuration", "source"))
         key = (by_name.get("stream", stream), number, source)
+        if "stream" in by_name and not is_stream_name(key[0]):
+            raise MeasurementFileError(
+                path, f"line {place}: stream", expected=STREAM_NAME_IN_WORDS, found=repr(key[0])
+            )
         time = _whole(path, place, by_name, "time")
         times = groups.setdefault(key, {})
         if time in times:
@@ -51,8 +56,8 @@ def read_table(path: Path, options: ForeignOptions, stream: str) -> Iterator[Ent
     for (own_stream, configuration, source), times in groups.items():
         if sorted(times) != list(range(len(times))):
             where = f"configuration {configuration}, source {source}"
-            lacking = [t for t in range(max(times) + 1) if t not in times]
-            found = f"none at t = {lacking[0]}" if lacking else f"t = {min(times)}"
+            lacking = next(t for t in range(len(times) + 1) if t not in times)
+            found = f"none at t = {lacking}" if min(times) >= 0 else f"t = {min(times)}"
             raise MeasurementFileError(path, where, expected=f"the times 0 to {max(times)}", found=found)
         array = np.array([times[t] for t in range(len(times))])
         for name, values in _correlators(path, names, array):

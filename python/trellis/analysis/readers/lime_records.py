@@ -32,7 +32,12 @@ def lime_records(path: Path, raw: bytes) -> Iterator[tuple[str, bytes]]:
     at = 0
     while at < len(raw):
         header = raw[at : at + _HEADER]
-        if len(header) < _HEADER or header[:4] != _MAGIC:
+        if header.startswith(_MAGIC) and len(header) < _HEADER:
+            expected = f"a header of {_HEADER} bytes"
+            raise MeasurementFileError(
+                path, f"LIME record at byte {at}", expected=expected, found=len(header)
+            )
+        if header[:4] != _MAGIC:
             found = header[:4].hex() or "the end of the file"
             raise MeasurementFileError(path, f"LIME record at byte {at}", expected="456789ab", found=found)
         (length,) = struct.unpack(">Q", header[8:16])

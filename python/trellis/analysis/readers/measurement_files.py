@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from ...ground.dataset_checksums import NAME as CHECKSUM
 from ..records.errors import AnalysisError, MeasurementFileError
 from ..records.measurements import CorrelatorData, InputFile, Measurements
+from .files_in_folders import is_readable_file
 from .gauge_streams import GAUGE_STREAM, names_of_streams
+from .hdf5_files import DAMAGE
 from .lalibe import LalibeCorrelator, by_configuration, is_lalibe, read_lalibe_file
 from .merging import merge
 from .numbers_of_files import numbers_with_streams, source_counts_of
@@ -36,8 +38,9 @@ _TIMES = ("seconds", "gflops")
 _TYPES = ("meson", "baryon", "feynman_hellmann", "three_point", "midpoint")
 #: A part is a file, the numbers of its configurations, and its correlators by name.
 Part: TypeAlias = tuple[Path, NDArray, dict[str, CorrelatorData]]
-#: h5py raises these on files that are truncated or damaged inside.
-_DAMAGE = (OSError, KeyError, TypeError, ValueError, RuntimeError)
+
+
+FOREIGN_HINT = "files of other programs are named in the options, as foreign.format"
 
 
 def read_measurements(
@@ -93,7 +96,9 @@ def collect_files(paths: Path | str | Iterable[Path | str]) -> list[tuple[Path, 
         if entry.is_dir():
             inside = _files_in(entry) or [p for sub in sorted(entry.iterdir()) for p in _files_in(sub)]
             if not inside:
-                raise AnalysisError(f"{entry}: expected at least one *.h5 file in this folder, found none")
+                raise AnalysisError(
+                    f"{entry}: expected at least one *.h5 file in this folder, found none ({FOREIGN_HINT})"
+                )
             for path in inside:
                 files.setdefault(path, False)
         elif entry.is_file():
@@ -110,7 +115,7 @@ def collect_files(paths: Path | str | Iterable[Path | str]) -> list[tuple[Path, 
 def _files_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    return sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and is_readable_file(p))
 
 
 class _Reader:
@@ -138,7 +143,7 @@ class _Reader:
             try:
                 handle = h5py.File(raw, "r")
             except OSError as error:
-                found = f"{size} bytes that h5py cannot open ({error})"
+                found = f"{size} bytes that h5py cannot open ({error}); {FOREIGN_HINT}"
                 raise MeasurementFileError(path, "file", expected="an HDF5 file", found=found) from error
             with handle as file:
                 try:
@@ -151,7 +156,7 @@ class _Reader:
                         attributes["stream"] = self.streams[path]
                 except MeasurementFileError:  # it is an OSError too, but it says already what is wrong
                     raise
-                except _DAMAGE as error:
+                except DAMAGE as error:
                     raise MeasurementFileError(
                         path, "content", expected="readable datasets", found=str(error)
                     ) from error

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records.errors import AnalysisError, MeasurementFileError
-from ..records.numbering import numbers_in_streams
+from ..records.numbering import STREAM_NAME_IN_WORDS, is_stream_name, numbers_in_streams
 from .root_attributes import text_of, whole_numbers
 
 
@@ -56,6 +56,8 @@ def stream_in_path(path: Path, pattern: str) -> str:
     match = compiled.search(str(path))
     if match is None or not match[1]:
         raise MeasurementFileError(path, "path", expected=f"a stream's name by {pattern!r}", found=str(path))
+    if not is_stream_name(match[1]):
+        raise MeasurementFileError(path, "stream", expected=STREAM_NAME_IN_WORDS, found=repr(match[1]))
     return match[1]
 
 

@@ -9,6 +9,16 @@ from pathlib import Path
 
 from ...ground.errors import Error, FileError
 
+#: Messages quote no more of what was found.
+_QUOTED = 300
+
+
+def in_one_line(found: object) -> str:
+    """Return the text of what was found, in one line that can be printed, and cut where it is long."""
+    text = str(found)
+    cut = f"{text[:_QUOTED]} ... ({len(text)} characters)" if len(text) > 2 * _QUOTED else text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(cut.split()))
+
 
 class AnalysisError(Error):
     """This error stops an analysis, for whatever reason."""
@@ -32,7 +42,7 @@ class MeasurementFileError(AnalysisError, FileError):
         self.what = what
         self.expected = expected
         self.found = found
-        super().__init__(f"{path}: {what}: expected {expected}, found {found}")
+        super().__init__(f"{path}: {what}: expected {expected}, found {in_one_line(found)}")
 
 
 class TooFewConfigurations(AnalysisError):

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _regular_expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"expected a regular expression, found {text!r} ({error})") from None
+    return text
 
 
 class SfcfOptions(BaseModel):
@@ -14,8 +23,10 @@ class SfcfOptions(BaseModel):
 
     prefix: str = Field(description="Names of the folders (or files) of the streams begin like this.")
     names: list[str] = Field(min_length=1, description="These correlation functions are read: f_A, f_P ...")
-    quarks: str = Field(default=".*", description="The quarks, as the files name them.")
-    version: str = Field(
+    quarks: Annotated[str, AfterValidator(_regular_expression)] = Field(
+        default=".*", description="The quarks, as the files name them: a regular expression."
+    )
+    version: Literal["0.0", "1.0", "2.0", "1.0c", "2.0c", "1.0a", "2.0a"] = Field(
         default="2.0c", description="Version of sfcf, with c for compact and a for appended."
     )
     offset: int = Field(default=0, ge=0, description="The offset of the source.")

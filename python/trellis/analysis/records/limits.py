@@ -16,6 +16,19 @@ def in_range(values: NDArray) -> bool:
     return largest == 0 or 1 / _LARGEST <= largest <= _LARGEST
 
 
-def is_file_name(name: str) -> bool:
+#: Names of pictures have words before and behind it.
+_LONGEST_NAME = 120
+#: Figures take $ for the begin of a formula.
+_FORBIDDEN = "/\\$"
+NAME_IN_WORDS = (
+    f"a name that can be that of a file, of at most {_LONGEST_NAME} bytes, without {' '.join(_FORBIDDEN)} "
+    "and without a dot before it"
+)
+
+
+def is_file_name(name: object) -> bool:
     """Return True if the name can be a part of the names of pictures."""
-    return bool(name) and not name.startswith(".") and not set(name) & set("/\\\0")
+    if not isinstance(name, str) or not name.isprintable() or name != name.strip():
+        return False
+    is_short = 0 < len(name.encode(errors="replace")) <= _LONGEST_NAME
+    return is_short and not name.startswith(".") and not set(name) & set(_FORBIDDEN)

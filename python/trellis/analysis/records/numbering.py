@@ -13,8 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...ground.errors import BadArgument
+
 #: The name of a stream has at most this length.
 NAME_LENGTH = 64
+STREAM_NAME_IN_WORDS = f"a name of 1 to {NAME_LENGTH} characters that can be printed, without |"
 _FIELDS = np.dtype([("stream", f"U{NAME_LENGTH}"), ("number", np.int64)])
 
 
@@ -28,21 +31,26 @@ def numbers_in_streams(streams: Sequence[str] | NDArray, numbers: NDArray) -> ND
 
     Raises
     ------
-    ValueError
+    BadArgument
         A name cannot be one, or there are not as many names as numbers.
     """
     numbers = np.asarray(numbers)
     if len(streams) != len(numbers):
-        raise ValueError(f"streams: expected {len(numbers)} names, one for each number, found {len(streams)}")
+        raise BadArgument(
+            f"streams: expected {len(numbers)} names, one for each number, found {len(streams)}"
+        )
     for name in set(map(str, streams)):
-        if not 0 < len(name) <= NAME_LENGTH or "|" in name:
-            raise ValueError(
-                f"streams: expected names of 1 to {NAME_LENGTH} characters without |, found {name!r}"
-            )
+        if not is_stream_name(name):
+            raise BadArgument(f"streams: expected {STREAM_NAME_IN_WORDS}, found {name!r}")
     found = np.zeros(len(numbers), dtype=_FIELDS)
     found["stream"] = list(map(str, streams))
     found["number"] = numbers
     return found
+
+
+def is_stream_name(name: str) -> bool:
+    """Return True if a stream can have this name."""
+    return 0 < len(name) <= NAME_LENGTH and "|" not in name and name.isprintable()
 
 
 def has_streams(numbers: NDArray) -> bool:

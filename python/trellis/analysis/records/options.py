@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from .charge_results import ChargeOptions, GapPrior, RatioPrior
 from .foreign_options import ForeignOptions
 from .gevp_records import GevpOptions
+from .limits import NAME_IN_WORDS, is_file_name
 from .scale_records import ScaleOptions
 
-_Names = Annotated[list[str], Field(min_length=1)]
+
+def _each_once(names: list[str]) -> list[str]:
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise ValueError(f"expected each name once, found {twice[0]!r} again")
+    return names
+
+
+def _result_name(name: str) -> str:
+    if not is_file_name(name):
+        raise ValueError(f"expected {NAME_IN_WORDS}, found {name!r}")
+    return name
+
+
+_Names = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
+#: Pictures of a result have its name.
+_ResultName = Annotated[str, AfterValidator(_result_name)]
 
 
 class AnalysisOptions(BaseModel):
@@ -26,18 +43,18 @@ class AnalysisOptions(BaseModel):
         default=None,
         description="These particles or correlators are analysed. The default is every one in the files.",
     )
-    averages: dict[str, _Names] | None = Field(
+    averages: dict[_ResultName, _Names] | None = Field(
         default=None,
         description="These correlators are averaged per configuration, as {result: [names]}. By default "
         "they are those whose names differ in a trailing _x, _y, _z only and which have the same quantum "
         "numbers (rho_x, rho_y, rho_z).",
     )
-    simultaneous: dict[str, _Names] = Field(
+    simultaneous: dict[_ResultName, _Names] = Field(
         default_factory=dict,
         description="These correlators are fitted together with common energies, as {result: [names]} "
         "(different smearings of one particle).",
     )
-    gevp: dict[str, GevpOptions] = Field(
+    gevp: dict[_ResultName, GevpOptions] = Field(
         default_factory=dict,
         description="These matrices of correlators give energies by a generalised eigenvalue problem, as "
         '{result: {matrix = [["a", "b"], ["b", "c"]], t0 = 2, t_vectors = 4}}. States are fitted as '
@@ -46,7 +63,8 @@ class AnalysisOptions(BaseModel):
     moving: bool = Field(
         default=False,
         description="With true momenta other than zero are analysed, too, averaged over equal |n|^2, as "
-        "NAME_p1, NAME_p2 ...",
+        "NAME_p1, NAME_p2 ... A correlator that has no momentum zero is analysed at those that it has "
+        "in any case.",
     )
     parity_partner: bool = Field(
         default=True,
