@@ -94,6 +94,9 @@ def main() -> int:
     stage(source)
     from sphinx.cmd.build import build_main
 
+    # A build that is stopped leaves the site before it in its place.
+    part = output.with_name(f"{output.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
     status = build_main(
         [
             *(
@@ -104,9 +107,11 @@ def main() -> int:
                 "-d",
                 str(ROOT / "build" / "site" / "doctrees"),
             ),
-            *("-W", "--keep-going", "-n", "-q", "-E", "-j", "2", str(source), str(output)),
+            *("-W", "--keep-going", "-n", "-q", "-E", "-j", "2", str(source), str(part)),
         ]
     )
+    shutil.rmtree(output, ignore_errors=True)
+    part.replace(output)
     pages = len(list(output.rglob("*.html")))
     print(
         f"site: {pages} pages in {time.monotonic() - start:.0f} s, status {status}: {output / 'index.html'}"

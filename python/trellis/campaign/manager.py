@@ -167,7 +167,8 @@ class Manager:
                 return "allocation ended"
             if self.signals > self.signals_told:
                 self.signals_told = self.signals
-                self.course.say("nothing more is started; a second signal ends what runs")
+                if self.signals == 1 and course.running:
+                    self.course.say("no more tasks are started; Ctrl-C once more ends those that run")
             if self.signals > 1:
                 return "interrupted"
             if not course.running and not course.awaited and self._nothing_will_start():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import time
 from collections import Counter
@@ -104,7 +105,7 @@ def run(file: Path, *, machine: str, seconds: float | None, json: bool) -> int:
         "seconds": found.seconds,
     }
     output.result(result)
-    unfinished = found.reason == "drained" or "held" in found.counts
+    unfinished = found.reason in ("drained", "interrupted") or "held" in found.counts
     way_on = "; the same command goes on" if unfinished else ""
     output.stopped(f"{found.reason} after {show_seconds(found.seconds)}: {_counted(found.counts)}{way_on}")
     return 1 if found.failed else 0
@@ -127,10 +128,11 @@ def status(file: Path, *, watch: bool, json: bool) -> int:
             output.line(f"{found['campaign']}: {_counted(found['tasks'])}")
         return 0
     with Live(_status_table(found), console=output.console, refresh_per_second=2) as live:
-        while set(found["tasks"]) - {"done", "failed", "skipped"}:
-            time.sleep(1.0)
-            found = read_status(load_campaign(file))
-            live.update(_status_table(found))
+        with contextlib.suppress(KeyboardInterrupt):
+            while set(found["tasks"]) - {"done", "failed", "skipped"}:
+                time.sleep(1.0)
+                found = read_status(load_campaign(file))
+                live.update(_status_table(found))
     return 0
 
 

@@ -22,7 +22,7 @@ MachineName = Annotated[
     typer.Option(
         "--machine",
         "-m",
-        help="A machine file with [[device]], or the name of one from papers: daint_gh200, summit, ...",
+        help="A machine file with a table device, or the name of one from papers: daint_gh200, summit, ...",
     ),
 ]
 RunFile = Annotated[Path, typer.Argument(metavar="RUN.toml", help="A run file.", show_default=False)]

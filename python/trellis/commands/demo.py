@@ -133,7 +133,7 @@ def _require_done(manager: Manager, found: Result) -> None:
         end = log_tail(logs[-1], 3000).decode(errors="replace").strip() if logs else ""
         raise Error(f"{task} failed: {reason}\n{end}\nits log: {logs[-1] if logs else 'none'}")
     if set(found.counts) != {"done"}:
-        raise Error(f"the demo was stopped ({found.reason}); the same command goes on where it was")
+        raise Error("the demo was stopped; the same command goes on where it was")
 
 
 def _say_what_next(folder: Path, seconds: float, output: Output) -> None:

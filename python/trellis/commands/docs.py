@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import os
+import signal
 import subprocess
 import sys
 import webbrowser
@@ -48,7 +49,7 @@ def docs(*, build: bool, path_only: bool, json: bool) -> int:
             "the site of the documents belongs to a clone of the repository, and this package is installed "
             "without one; in a clone tools/build_site builds it"
         )
-    if build and (status := subprocess.run([tool], stdout=_STDERR).returncode):
+    if build and (status := _built(tool)):
         return status
     page = _ROOT / "build" / "site" / "html" / "index.html"
     if not page.is_file():
@@ -60,6 +61,16 @@ def docs(*, build: bool, path_only: bool, json: bool) -> int:
     if not path_only and _has_screen() and not webbrowser.open(page.as_uri()):
         print("notice: no browser was found; open this file in one", file=sys.stderr)
     return 0
+
+
+def _built(tool: Path) -> int:
+    """Build the site, and return the status of the build, which Ctrl-C ends without words of its own."""
+    with subprocess.Popen([tool], stdout=_STDERR, start_new_session=True) as building:
+        try:
+            return building.wait()
+        except KeyboardInterrupt:
+            os.killpg(building.pid, signal.SIGKILL)
+            raise
 
 
 def _has_screen() -> bool:

@@ -191,6 +191,8 @@ def calibrate(target: Path, *, ranks: int | None, name: str | None, hosts: str |
     output = Output(json)
     if not target.absolute().parent.is_dir():
         raise BadArgument(f"--output {target}: there is no folder {target.absolute().parent}")
+    if target.is_dir() or not os.access(target if target.exists() else target.absolute().parent, os.W_OK):
+        raise BadArgument(f"--output {target}: expected a file that can be written, found one that cannot")
     available = programs()
     missing = sorted({what for what in (*(task.program for task in TASKS), "exchange")} - set(available))
     if missing:

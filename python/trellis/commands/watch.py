@@ -32,6 +32,13 @@ def watch(path: Path, *, page: bool, port: int, opens: bool, every: float, once:
     int
         Exit status: 1 of one look (`once` or `json`) that found an alarm, else 0.
     """
+    try:
+        return _watch(path, page=page, port=port, opens=opens, every=every, once=once, json=json)
+    except KeyboardInterrupt:  # the way to end it, from its first second on
+        return 0
+
+
+def _watch(path: Path, *, page: bool, port: int, opens: bool, every: float, once: bool, json: bool) -> int:
     output = Output(json)
     if json and page:
         raise BadArgument("--json belongs to the terminal: the page has its numbers at /data.json")
@@ -44,15 +51,12 @@ def watch(path: Path, *, page: bool, port: int, opens: bool, every: float, once:
         output.console.print(terminal_view(found))
         return 1 if found.alarms else 0
     with Live(terminal_view(watcher.look()), console=output.console, auto_refresh=False) as live:
-        try:
-            while True:
-                found = watcher.look()
-                live.update(terminal_view(found), refresh=True)
-                if found.is_over:
-                    return 0
-                time.sleep(every)
-        except KeyboardInterrupt:
-            return 0
+        while True:
+            found = watcher.look()
+            live.update(terminal_view(found), refresh=True)
+            if found.is_over:
+                return 0
+            time.sleep(every)
 
 
 def _serve(watcher: Watcher, port: int, opens: bool, output: Output) -> int:
@@ -62,10 +66,7 @@ def _serve(watcher: Watcher, port: int, opens: bool, output: Output) -> int:
         output.line(f"{server.url} shows {server.look().title}; Ctrl-C ends it")
         if opens:
             webbrowser.open(server.url)
-        try:
-            server.serve_forever(poll_interval=0.2)
-        except KeyboardInterrupt:
-            return 0
+        server.serve_forever(poll_interval=0.2)
     return 0
 
 

@@ -94,7 +94,7 @@ def listed(name: str, values: Any, what: str) -> Sequence[Any]:
 
 
 def phases(values: Any) -> list[complex]:
-    """Return fermion boundary phases in x, y, z, t: complex numbers of modulus 1, or 0 (Dirichlet)."""
+    """Return fermion boundary phases in x, y, z, t: complex numbers of modulus 1, or in t 0 (Dirichlet)."""
     found = []
     for mu, value in enumerate(_listed("boundary", values, 4, "phases (x, y, z, t)")):
         try:
@@ -105,6 +105,11 @@ def phases(values: Any) -> list[complex]:
             raise BadArgument(f"boundary[{mu}] must be a complex number, found {value!r}") from None
         if phase != 0 and not abs(abs(phase) - 1) <= _PHASE_TOLERANCE:
             raise BadArgument(f"boundary[{mu}] must be a phase, or 0 for Dirichlet, found {value!r}")
+        if phase == 0 and mu < 3:
+            raise BadArgument(
+                f"boundary[{mu}] must be a factor of modulus 1 (periodic quarks have 1, and walls are in t "
+                f"alone), found {value!r}"
+            )
         found.append(phase)
     return found
 

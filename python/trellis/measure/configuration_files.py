@@ -70,7 +70,8 @@ def _matching(table: ConfigurationsTable) -> list[str]:
     for pattern in patterns:
         paths = glob.glob(pattern, recursive=True)
         if not paths:
-            raise BadArgument(f"configurations.files: nothing matches {pattern!r}")
+            begin = "" if Path(pattern).is_absolute() else f" in {Path.cwd()}, where names begin"
+            raise BadArgument(f"configurations.files: nothing matches {pattern!r}{begin}")
         found.update(paths)
     return sorted(found)
 

@@ -25,6 +25,11 @@ def warn_of_keys(run: MeasureRun, output: Reporter) -> None:
             f"{key} = {kappa:g} is a mass of {kappa_to_mass(kappa):.4g}; quarks have kappa near 1/8 "
             "(a mass near 0), and here doublers are the light ones"
         )
+    for key, kappa in kappas_of_heavy_quarks(run):
+        output.warning(
+            f"{key} = {kappa:g} is a mass of {kappa_to_mass(kappa):.4g}: the quark hardly moves; light "
+            "quarks have kappa near 1/8, and a mass has the key mass"
+        )
     if said := doublers_on_walls(run):
         output.warning(f"fermion.M5: {said}")
     if is_amplifying(run):
@@ -53,6 +58,21 @@ def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
     if fermion is None or (fermion.nu, fermion.xi0) != (1, 1):
         return []
     return [(key, kappa) for key, kappa in fermion.hopping_parameters.items() if abs(kappa) > 0.25]
+
+
+def kappas_of_heavy_quarks(run: MeasureRun) -> list[tuple[str, float]]:
+    """Return the keys of isotropic Wilson quarks with masses above 2 or below -6, and their kappas.
+
+    Most are masses at the place of kappa.
+    """
+    fermion = run.spin_quark
+    if fermion is None or (fermion.nu, fermion.xi0) != (1, 1):
+        return []
+    return [
+        (key, kappa)
+        for key, kappa in fermion.hopping_parameters.items()
+        if -0.25 <= kappa < 1 / 12 and kappa != 0
+    ]
 
 
 def doublers_on_walls(run: MeasureRun) -> str:

@@ -93,7 +93,8 @@ def choose(
         Neither or both are given, or no number of nodes does it.
     """
     if (within is None) == (efficiency is None):
-        raise BadArgument("give a deadline (--within) or an efficiency (--efficiency), and not both")
+        given = "none" if within is None else "both"
+        raise BadArgument(f"expected a deadline (--within) or an efficiency (--efficiency), found {given}")
     if within is not None:
         if steps is None:
             raise BadArgument("a deadline needs the number of steps of the run: give --steps N")

@@ -205,6 +205,9 @@ class _Translator:
             return
         if new != table.get("type"):
             said = f"found {toml_value(table['type'])}" if "type" in table else "missing"
+            if table.get("type") == "wilson":
+                key = "twisted_mass" if new == "twisted_mass" else "csw"
+                said += f", which has no {key}"
             self._found((*path, "type"), f"{said}; write type = {toml_value(new)}")
         table["type"] = new
         for key in [key for key in table if new not in _TYPES_WITH.get(key, (new,))]:

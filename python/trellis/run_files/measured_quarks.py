@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from ..ground.action_parameters import mass_to_kappa
 from ..ground.operator_records import has_mirrored_slices
 from .common import LARGEST, Coupling, HoppingParameter, Positive, expecting
-from .phases import Phase, phase_factors, word_to_phase
+from .phases import NotFactors, Phase, phase_factors, word_to_phase
 from .quark import Quark
 from .quarks import (
     Clover,
@@ -41,7 +41,7 @@ TimePhase = Annotated[
         f"{-LARGEST:g} and {LARGEST:g}"
     ),
 ]
-PhasesOrWall = Annotated[tuple[Phase, Phase, Phase, TimePhase], Field(strict=False)]
+PhasesOrWall = Annotated[tuple[Phase, Phase, Phase, TimePhase], Field(strict=False), NotFactors]
 
 
 def _is_even(phase_over_pi: float) -> bool:

@@ -28,7 +28,21 @@ Phase = Annotated[
         f"{-LARGEST:g} and {LARGEST:g}"
     ),
 ]
-FourPhases = Annotated[tuple[Phase, Phase, Phase, Phase], Field(strict=False)]
+
+
+def _no_factors(boundary: object) -> object:
+    """Refuse factors of other programs, 1 1 1 -1: as phases over pi all of them are antiperiodic."""
+    if isinstance(boundary, list | tuple) and -1 in boundary and all(phase in (1, -1) for phase in boundary):
+        raise ValueError(
+            "expected phases over pi, [0, 0, 0, 1] for quarks that are antiperiodic in t alone, found "
+            f"factors of another program, {list(boundary)}"
+        )
+    return boundary
+
+
+#: No four of them are the factors of another program.
+NotFactors = BeforeValidator(_no_factors)
+FourPhases = Annotated[tuple[Phase, Phase, Phase, Phase], Field(strict=False), NotFactors]
 
 
 def phase_factors(phases: Sequence[float]) -> tuple[complex, ...]:

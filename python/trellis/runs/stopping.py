@@ -3,6 +3,8 @@ finished and saved."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import threading
 from types import FrameType
@@ -33,10 +35,15 @@ class StopRequest:
 
     SIGUSR1 is for mpirun, which passes it on; of the others it makes an end of its own, soon after. SIGHUP
     comes when a terminal or its ssh goes away; nohup has it ignored, and so it stays.
+
+    Parameters
+    ----------
+    first_words
+        The first SIGINT prints them on standard error, where the work in hand may take long.
     """
 
-    def __init__(self) -> None:
-        self.reason = ""
+    def __init__(self, first_words: str = "") -> None:
+        self.reason, self.first_words = "", first_words
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> StopRequest:
@@ -58,6 +65,10 @@ class StopRequest:
         if self.reason and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.reason = signal.Signals(number).name
+        if self.first_words and number == signal.SIGINT and load().rank() == 0:
+            # A handler may run while a line is printed: Python's own buffers are not for it.
+            with contextlib.suppress(OSError):
+                os.write(2, f"\n{self.first_words}\n".encode())
 
     def ask(self, reason: str) -> bool:
         """Ask for a stop; return False where one was asked for before."""

@@ -137,6 +137,6 @@ def _add_alarms(found: Watched, status: dict[str, Any], history: History | None,
                 f"nodes: {', '.join(lost[:5])} left the campaign: {history.nodes[lost[0]].reason}"
             )
         found.alarms += [f"damaged: {text}" for text in history.unreadable]
-    if not found.is_over:
+    if found.state != "finished":
         root = Path(campaign.root)
         found.alarms += alarms.disk(root, 0.0, None)

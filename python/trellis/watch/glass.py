@@ -83,7 +83,7 @@ def look_at_glass(
         found.alarms.append(f"damaged: {damage}")
     if found.state == "killed":
         found.alarms.append(f"killed: the run ended after {found.completed} steps or more; --resume goes on")
-    if not found.is_over:
+    if found.state != "finished":
         sizes = [path.stat().st_size for path in folder.glob("checkpoint.*.h5")] if folder.is_dir() else []
         found.alarms += alarms.disk(folder, max(sizes, default=0), None)
     if found.state == "running":

@@ -87,7 +87,7 @@ class MeasurementFolder:
             )
         values = [r for s in solves for r in s.residuals]
         found.alarms += alarms.residuals(values, None if run is None else run.solver.tolerance)
-        if not found.is_over:
+        if found.state != "finished":
             each = max((path.stat().st_size for _, path in results[-1:] if path.exists()), default=0)
             left = None if found.total is None else found.total - len(results)
             found.alarms += alarms.disk(self.folder, each, left)

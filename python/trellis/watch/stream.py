@@ -208,7 +208,7 @@ def _add_alarms(
     say += _failed_solves(folder, found)
     sizes = [path.with_suffix(".ildg") for _, _, path in records[-1:]]
     each = max((p.stat().st_size for p in sizes if p.is_file()), default=0)
-    if not found.is_over:
+    if found.state != "finished":
         say += alarms.disk(folder, each, _files_left(found, keys))
     if found.state == "running":
         say += alarms.silence(found.age, pace)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +71,27 @@ def test_a_build_that_fails(clone: Path, opened: list[str]) -> None:
     (clone / "tools" / "build_site").write_text("#!/bin/sh\nexit 3\n")
     assert docs.docs(build=True, path_only=False, json=False) == 3
     assert opened == []
+
+
+def test_ctrl_c_ends_a_build_without_words_of_it(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The build is a session of its own, which the terminal's signal does not reach."""
+    mark = clone / "begun"
+    (clone / "tools" / "build_site").write_text(f"#!/bin/sh\ntouch {mark}\nsleep 60\ntouch {mark}.end\n")
+    started: list[subprocess.Popen] = []
+
+    class Interrupted(subprocess.Popen):
+        def wait(self, timeout: float | None = None) -> int:
+            if not started:
+                started.append(self)
+                while not mark.exists():
+                    time.sleep(0.01)
+                raise KeyboardInterrupt
+            return super().wait(timeout)
+
+    monkeypatch.setattr(docs.subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        docs.docs(build=True, path_only=False, json=False)
+    assert started[0].returncode == -signal.SIGKILL
 
 
 def test_a_package_without_a_clone(clone: Path) -> None:

@@ -122,6 +122,14 @@ def test_kappas_of_doublers_are_warned_about(folder: Path) -> None:
     assert "fermion.kappa" not in said
 
 
+def test_masses_at_the_place_of_kappa_are_warned_about(folder: Path) -> None:
+    fermion = 'type = "wilson"\nkappa = 0.02'
+    lines = {"source": "", "output": "", "further": "", "solver": "max_iterations = 1", "correlators": PION}
+    (folder / "mass.toml").write_text(MEASURE.format(folder="mass", fermion=fermion, **lines))
+    said = run("measure", "mass.toml", cwd=folder, status=1).stderr
+    assert "warning: fermion.kappa = 0.02 is a mass of 21: the quark hardly moves" in said
+
+
 def test_anisotropic_domain_walls(folder: Path, U: tr.GaugeField) -> None:
     """The keys of Wilson quarks are taken, and a warning is said once where the walls bind doublers."""
     fermion = 'type = "domain_wall"\nmass = 0.4\nLs = 4\nM5 = 1.3\nnu = 0.9\nxi0 = 1.5'

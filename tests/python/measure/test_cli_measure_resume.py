@@ -224,6 +224,8 @@ def test_a_stop_waits_for_one_solve(
     said = stopped(tmp_path, solve, signal, rank)
     assert words in said
     assert f"solves begun: {solve}\n" in said
+    answer = "the run stops after the solve in hand; Ctrl-C once more ends that, too\n"
+    assert (answer in said) == (signal == "SIGINT")
     assert len(list(tmp_path.glob("out/correlators.*.h5"))) == saved
     assert not list(tmp_path.glob("out/*.partial"))
     resume(tmp_path)

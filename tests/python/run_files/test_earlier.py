@@ -64,13 +64,13 @@ OLD_WORDS = [
         HmcRun,
         SEA,
         'type = "wilson"\ncsw = 1.0\nn_f = 2\nmass = 0.5',
-        'fermions.0.type: found "wilson"; write type = "clover"',
+        'fermions.0.type: found "wilson", which has no csw; write type = "clover"',
     ),
     (
         HmcRun,
         SEA,
         'type = "wilson"\ntwisted_mass = 0.1\nn_f = 2\nmass = 0.5',
-        'fermions.0.type: found "wilson"; write type = "twisted_mass"',
+        'fermions.0.type: found "wilson", which has no twisted_mass; write type = "twisted_mass"',
     ),
     (HmcRun, SEA, f"{SEA}\nepsilon = 0.0", 'fermions.0.epsilon: leave it out of type = "staggered"'),
     (

@@ -14,7 +14,10 @@ from trellis.measure.currents import require_momenta
 from trellis.run_files import MeasureRun, parse_run_file
 from trellis.run_files.contractions import ThreePointTable
 from trellis.run_files.measure import ConfigurationsTable
+from trellis.run_files.measured_quarks import MeasuredWilson
 from trellis.run_files.multigrid import MeasuredMultigridTable
+from trellis.run_files.quark import Quark
+from trellis.run_files.sea import SeaStaggered
 from trellis.run_files.solvers import SolverTable
 from trellis.run_files.writing import model_to_toml
 
@@ -230,6 +233,19 @@ def test_both_parities_take_both_twisted_flavours() -> None:
     for name, is_used in (("lambda_negative", True), ("omega_negative", False)):
         both = text + f'[correlators]\nbaryons = ["{name}"]\n'
         assert parse_run_file(both, MeasureRun).has_doublet == is_used
+
+
+@pytest.mark.parametrize("model", ["measure", "generate"])
+def test_factors_of_other_programs_are_no_phases(model: str) -> None:
+    """Chroma's boundary 1 1 1 -1 would be antiperiodic in all directions here."""
+    quark: type[Quark] = MeasuredWilson if model == "measure" else SeaStaggered
+    own: dict = {"type": "wilson", "kappa": 0.12}
+    if model == "generate":
+        own = {"type": "staggered", "name": "light", "mass": 0.1, "n_f": 2}
+    with pytest.raises(ValidationError, match=r"found factors of another program, \[1, 1, 1, -1\]"):
+        quark.model_validate({**own, "boundary": [1, 1, 1, -1]})
+    assert quark.model_validate({**own, "boundary": [0, 0, 0, -1]}).phase_factors[3] == pytest.approx(-1)
+    assert quark.model_validate({**own, "boundary": [1, 1, 1, 1]}).phase_factors == (-1, -1, -1, -1)
 
 
 def test_what_can_be() -> None:

@@ -154,8 +154,9 @@ def _of_fit(record: NucleonCharges, which: str, *, is_fixed_sink: bool = False) 
         excited_at_end_limit=record.excited_at_end_limit,
         configurations_per_point=record.configurations_per_point or np.inf,
     )
-    found = warnings_of(quality, record.misfit, is_fixed_sink=is_fixed_sink)
-    found += one_state_warning([w.states for w in record.windows], record.one_more_state)
+    one_state = one_state_warning([w.states for w in record.windows], record.one_more_state)
+    found = warnings_of(quality, record.misfit, is_fixed_sink=is_fixed_sink, has_excited_states=not one_state)
+    found += one_state
     return [f"nucleon charges{which}: {words}" for words in found]
 
 
@@ -169,14 +170,19 @@ def one_state_warning(states: Sequence[int], more: Mapping[str, object]) -> list
     ]
 
 
-def warnings_of(quality: ChargeQuality, misfit: float, *, is_fixed_sink: bool = False) -> list[str]:
+def warnings_of(
+    quality: ChargeQuality, misfit: float, *, is_fixed_sink: bool = False, has_excited_states: bool = True
+) -> list[str]:
     """Return the warnings in words."""
     found = []
     if quality.configurations_per_point < FEW_CONFIGURATIONS:
+        priors = (
+            ", and the priors of the excited states are a large part of the errors, which are rather too "
+            "large than too small"
+        )
         found.append(
             f"{quality.configurations_per_point:.1f} independent configurations for a fitted point: the "
-            "correlations are shrunk, and the priors of the excited states are a large part of the errors, "
-            "which are rather too large than too small: take more configurations"
+            f"correlations are shrunk{priors if has_excited_states else ''}: take more configurations"
         )
     if misfit > LARGE_MISFIT or quality.p_value < POOR_FIT:
         found.append(

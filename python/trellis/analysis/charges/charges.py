@@ -241,6 +241,7 @@ def _average(data: FitData, fits: list[ChargeFit], trajectories: NDArray, choice
     subtracted = {name: _effective_points(data, name, best, own) for name in data.effective} if best else {}
     quality = charge_quality(data, fits, weights, {name: e.error for name, e in charges.items()})
     more = _one_more_state(data, fits, weights, own)
+    one_state = one_state_warning([w.states for w in windows], more)
     heaviest = fits[int(np.argmax(weights))]
     return ChargeResult(
         charges=charges,
@@ -256,8 +257,8 @@ def _average(data: FitData, fits: list[ChargeFit], trajectories: NDArray, choice
         autocorrelation_factor=data.inflation,
         dependent=tuple(data.dependent()),
         warnings=(
-            *warnings_of(quality, misfit, is_fixed_sink=data.is_fixed_sink),
-            *one_state_warning([w.states for w in windows], more),
+            *warnings_of(quality, misfit, is_fixed_sink=data.is_fixed_sink, has_excited_states=not one_state),
+            *one_state,
         ),
         gap_prior=data.gap_prior,
         one_more_state=more,
