@@ -94,7 +94,10 @@ def listed(name: str, values: Any, what: str) -> Sequence[Any]:
 
 
 def phases(values: Any) -> list[complex]:
-    """Return fermion boundary phases in x, y, z, t: complex numbers of modulus 1, or in t 0 (Dirichlet)."""
+    """Return fermion boundary phases in x, y, z, t: complex numbers of modulus 1, or 0 (Dirichlet).
+
+    Zeros in x, y and z together are phases over pi, as run files have them.
+    """
     found = []
     for mu, value in enumerate(_listed("boundary", values, 4, "phases (x, y, z, t)")):
         try:
@@ -105,12 +108,12 @@ def phases(values: Any) -> list[complex]:
             raise BadArgument(f"boundary[{mu}] must be a complex number, found {value!r}") from None
         if phase != 0 and not abs(abs(phase) - 1) <= _PHASE_TOLERANCE:
             raise BadArgument(f"boundary[{mu}] must be a phase, or 0 for Dirichlet, found {value!r}")
-        if phase == 0 and mu < 3:
-            raise BadArgument(
-                f"boundary[{mu}] must be a factor of modulus 1 (periodic quarks have 1, and walls are in t "
-                f"alone), found {value!r}"
-            )
         found.append(phase)
+    if found[:3] == [0, 0, 0]:
+        raise BadArgument(
+            "boundary must have factors of modulus 1, (1, 1, 1, -1) for quarks that are antiperiodic in t "
+            f"alone, found phases over pi, {tuple(values)}"
+        )
     return found
 
 

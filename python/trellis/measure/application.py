@@ -33,9 +33,7 @@ def run(
     on_progress: Callable[[Step], None] | None = None,
     progress: bool = False,
 ) -> MeasureResult:
-    """Measure on every configuration of a run, as `trellis measure` does.
-
-    Nothing is printed, but an answer to Ctrl-C.
+    """Measure on every configuration of a run, as `trellis measure` does; nothing is printed.
 
     Collective. SIGINT, SIGTERM, SIGUSR1, SIGHUP, and a KeyboardInterrupt of `on_progress` end the run after
     the source in hand: what is finished is saved, and the result says `stopped`. A second SIGINT raises
@@ -72,7 +70,7 @@ def run(
     """
     model, text, path = given_run(run, MeasureRun)
     model = model.model_copy(update={"configurations": between(model.configurations, first, last)})
-    stop = StopRequest("the run stops after the solve in hand; Ctrl-C once more ends that, too")
+    stop = StopRequest()
     try:
         with displaying_steps(progress, on_progress) as told, StepReporter(told, stop) as output:
             return measure_run(model, text, output, stop, resume=resume)

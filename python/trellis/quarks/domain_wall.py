@@ -78,8 +78,8 @@ class MoebiusDomainWall(QuarkOperator):
         smooth links a quark has no light doublers for M5 below 2 nu / xi0 only: above, there is a
         UserWarning.
     boundary
-        Factors for crossing the boundary in x, y, z, t, of modulus 1 (run files have phases over pi); 0 in
-        t is Dirichlet.
+        Factors for crossing the boundary in x, y, z, t, of modulus 1 (run files have phases over pi); 0 is
+        Dirichlet.
     link_reals
         It is that of :class:`WilsonClover`.
     columns_per_solve

@@ -221,8 +221,8 @@ class WilsonClover(QuarkOperator):
     csw
         Clover coefficient; 0 is the Wilson operator. With an anisotropy: c_R.
     boundary
-        Factors for crossing the boundary in x, y, z, t, of modulus 1 (run files have phases over pi); 0 in
-        t is Dirichlet.
+        Factors for crossing the boundary in x, y, z, t, of modulus 1 (run files have phases over pi); 0 is
+        Dirichlet.
     nu, xi0, csw_temporal
         Anisotropy: factor of the spatial hops, bare anisotropy, c_T (default: csw).
     twisted_mass

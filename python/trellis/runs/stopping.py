@@ -7,6 +7,8 @@ import contextlib
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
@@ -30,20 +32,29 @@ class Stopped(BaseException):
     """It says that work was given up between two steps because a stop was asked for; it is not an error."""
 
 
+#: The first SIGINT prints these words on standard error: those of a command whose work in hand may take long.
+_FIRST_WORDS: ContextVar[str] = ContextVar("first_words", default="")
+
+
+@contextlib.contextmanager
+def answering(first_words: str) -> Iterator[None]:
+    """Runs that begin inside answer the first SIGINT with these words."""
+    token = _FIRST_WORDS.set(first_words)
+    try:
+        yield
+    finally:
+        _FIRST_WORDS.reset(token)
+
+
 class StopRequest:
     """While it is entered, signals and lost readers are noted; a second SIGINT interrupts at once.
 
     SIGUSR1 is for mpirun, which passes it on; of the others it makes an end of its own, soon after. SIGHUP
     comes when a terminal or its ssh goes away; nohup has it ignored, and so it stays.
-
-    Parameters
-    ----------
-    first_words
-        The first SIGINT prints them on standard error, where the work in hand may take long.
     """
 
-    def __init__(self, first_words: str = "") -> None:
-        self.reason, self.first_words = "", first_words
+    def __init__(self) -> None:
+        self.reason, self.first_words = "", _FIRST_WORDS.get()
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> StopRequest:
