@@ -57,6 +57,7 @@ class PhaseTable {
  private:
   Memory index_[2], memory_;
   int rows_ = 0;
+  bool are_real_ = true;
 };
 
 }  // namespace trellis
