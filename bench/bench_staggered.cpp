@@ -1,6 +1,6 @@
 /// This program measures the staggered hop, naive and improved: the alternating sequence D_oe, D_eo on well
-/// mixed links with the phases of a chemical potential and a magnetic flux, or the real ones of the boundary
-/// alone, every storage and link compression.
+/// mixed links with the phases of a chemical potential and a magnetic flux, every storage and link
+/// compression.
 #include <cmath>
 
 #include "bench/fields.hpp"
@@ -12,12 +12,9 @@
 namespace trellis::bench {
 namespace {
 
-bool has_boundary_alone = false;
-
 /// All six components would make a phase of their own for most links; what is usual is one magnetic one.
 StaggeredPhases bench_phases() {
   StaggeredPhases phases;
-  if (has_boundary_alone) return phases;
   phases.mu_over_ipiT = 0.3;
   phases.flux[0] = 2;
   return phases;
@@ -92,7 +89,6 @@ Result run(const GaugeField& U, Precision precision, int link_reals, bool is_imp
   r.link_reals = link_reals;
   r.lattice = U.geometry().lattice();
   r.rhs = rhs;
-  r.more = {{"phases", has_boundary_alone ? "real" : "complex"}};
   r.flops = rhs * hop.flops_per_site() * sites;  // the pair D_oe, D_eo takes them
   r.must_move_bytes = hop.bytes_per_site(rhs) * sites;
   r.cost = hop.hop_cost(0, rhs) + hop.hop_cost(1, rhs);
@@ -110,8 +106,6 @@ Options defaults() {
   defaults.precisions.assign(std::begin(all_precisions), std::end(all_precisions));
   defaults.link_reals = {18, 12};
   defaults.rhs = {1, 4};
-  defaults.own = {own_flag("--boundary-only", has_boundary_alone,
-                           "take the phases of the antiperiodic boundary alone, which are real")};
   return defaults;
 }
 

@@ -59,11 +59,14 @@ int run(const bench::Options& options) {
     GaugeField U(make_lattice(extents)), fat(U.lattice_ptr());
     bench::fill_random_su3(U, 1);
     bench::fill_random_su3(fat, 2);
-    const auto improved = std::make_shared<StaggeredLinks>(fat, U, -1.0 / 24.0);
+    const auto improved = [&](BackLinks back) {
+      return std::make_shared<StaggeredLinks>(fat, U, -1.0 / 24.0, true, KernelChoice{}, back);
+    };
     for (const Precision precision : options.precisions) {
       const auto naive = std::make_shared<StaggeredLinks>(U, KernelChoice{precision, 12});
       compare("naive", naive, precision, options);
-      compare("improved", improved, precision, options);
+      compare("improved", improved(BackLinks::none), precision, options);
+      compare("improved, back links", improved(BackLinks::kept), precision, options);
     }
   }
   return 0;

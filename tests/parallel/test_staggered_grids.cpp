@@ -41,10 +41,11 @@ std::vector<double> canonical(const LinkDerivative& G) {
 Result compute(const LatticePtr& lattice, const reference::Gauge& U, const reference::Gauge& V,
                const reference::ColorVectors& psi, const KernelChoice& choice, bool is_improved, int rhs) {
   const GaugeField near = test::to_product(lattice, U, choice.lanes);
+  const BackLinks back = choice.lanes == 1 ? BackLinks::none : BackLinks::kept;
   const auto links = is_improved
                          ? std::make_shared<StaggeredLinks>(near, test::to_product(lattice, V, choice.lanes),
-                                                            -1.0 / 24, true, choice)
-                         : std::make_shared<StaggeredLinks>(near, choice);
+                                                            -1.0 / 24, true, choice, back)
+                         : std::make_shared<StaggeredLinks>(near, choice, back);
   const auto matrix = std::make_shared<StaggeredMatrix>(links, some_phases(), 0.1, choice.precision);
   const StaggeredOperator M(matrix);
   const StaggeredSchur S(matrix);

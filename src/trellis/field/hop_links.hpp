@@ -58,7 +58,7 @@ class HopLinks {
   /// block and of blocks that are near, and those of time of a block and of one a time slice before: four
   /// streams.
   size_t record(int block, int mu) const {
-    if (back_distance_ != 0) return size_t(2 * Nd) * size_t(block) + size_t(2 * (mu % Nd) + mu / Nd);
+    if (back_distance_ != 0) return size_t(2 * Nd) * size_t(block) + size_t(mu);
     return mu < 3 ? 3 * size_t(block) + size_t(mu) : 3 * size_t(layout_->blocks()) + size_t(block);
   }
   LatticePtr lattice_;

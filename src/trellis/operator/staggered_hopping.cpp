@@ -7,18 +7,19 @@
 
 namespace trellis {
 
-StaggeredLinks::StaggeredLinks(const GaugeField& U, const KernelChoice& choice)
-    : near_{std::make_shared<GaugeField>(U)}, choice_{choice} {
+StaggeredLinks::StaggeredLinks(const GaugeField& U, const KernelChoice& choice, BackLinks back_links)
+    : near_{std::make_shared<GaugeField>(U)}, choice_{choice}, back_links_{back_links} {
   near(choice.precision);
 }
 
 StaggeredLinks::StaggeredLinks(const GaugeField& fat, const GaugeField& long_links, double long_coefficient,
-                               bool is_unitary, const KernelChoice& choice)
+                               bool is_unitary, const KernelChoice& choice, BackLinks back_links)
     : near_{std::make_shared<GaugeField>(fat)},
       long_{std::make_shared<GaugeField>(long_links)},
       long_coefficient_{long_coefficient},
       is_unitary_{is_unitary},
-      choice_{choice} {
+      choice_{choice},
+      back_links_{back_links} {
   TRELLIS_REQUIRE(fat.lattice_ptr() == long_links.lattice_ptr(), "fat and long links live on two lattices");
   TRELLIS_REQUIRE(choice.link_reals == 18, "fat links have 18 reals, not ", choice.link_reals);
   near(choice.precision);
@@ -35,9 +36,10 @@ constexpr size_t nominal_cache = size_t(32) << 20;
 }  // namespace
 
 bool StaggeredLinks::keeps_back_links(Precision precision) const {
-  const size_t bytes =
-      size_t(near_->geometry().local_volume()) * Nd * size_t(choice_.link_reals) * element_bytes(precision);
-  return is_improved() || 4 * bytes <= nominal_cache || bytes > nominal_cache;
+  if (back_links_ != BackLinks::by_size) return back_links_ == BackLinks::kept;
+  const size_t reals = size_t(choice_.link_reals) + far_reals();
+  const size_t bytes = size_t(near_->geometry().local_volume()) * Nd * reals * element_bytes(precision);
+  return is_improved() && bytes > nominal_cache;
 }
 
 std::shared_ptr<const HopLinks> StaggeredLinks::near(Precision precision) const {

@@ -13,19 +13,24 @@
 
 namespace trellis {
 
+/// It says whether links that lead to a site are kept beside its own (HopLinks). The bits are the same.
+/// by_size keeps those of improved links of more than a nominal 32 MB, which come from memory in every hop:
+/// the second copy costs room alone (lab/two_hops).
+enum class BackLinks { by_size, none, kept };
+
 /// The links are shared by staggered operators of all flavours, and copied in every storage that was asked
-/// for. On CPUs links that lead to a site are kept beside its own (HopLinks), from twice the memory, so that
-/// a hop reads one stream of them (lab/two_hops); naive links not where they fit a nominal cache of 32 MB
-/// alone and would share it with little else.
+/// for.
 class StaggeredLinks {
  public:
   /// Naive links are one field (thin or smeared); choice.link_reals is 18, or 12 for links in SU(3).
-  explicit StaggeredLinks(const GaugeField& U, const KernelChoice& choice = {});
+  explicit StaggeredLinks(const GaugeField& U, const KernelChoice& choice = {},
+                          BackLinks back_links = BackLinks::by_size);
   /// Improved links give D = 1/2 [fat hops] + (long_coefficient / 2) [hops with long links over three sites].
   /// Long links that are unitary (HISQ) are stored as 14 reals, others (asqtad) with is_unitary = false as
   /// 18.
   StaggeredLinks(const GaugeField& fat, const GaugeField& long_links, double long_coefficient,
-                 bool is_unitary = true, const KernelChoice& choice = {});
+                 bool is_unitary = true, const KernelChoice& choice = {},
+                 BackLinks back_links = BackLinks::by_size);
 
   /// Takes the same kind of links from other fields, in all storages (molecular dynamics).
   void update(const GaugeField& U);
@@ -48,6 +53,7 @@ class StaggeredLinks {
   double long_coefficient_ = 0;
   bool is_unitary_ = true;
   KernelChoice choice_;
+  BackLinks back_links_ = BackLinks::by_size;
   mutable std::mutex mutex_;
   mutable std::map<std::pair<Precision, int>, std::shared_ptr<HopLinks>> stored_;
   mutable std::map<std::pair<Precision, int>, HopStencilPtr> stencils_;

@@ -129,7 +129,6 @@ PhaseTable::PhaseTable(const HopStencil& stencil, const HopFactors& factors, Pre
           const std::complex<double> f = leg % 2 == 0 ? factors.forward(x, mu) : factors.backward(x, mu);
           row[size_t(lane)] = f.real() + 0.0;  // there is no -0: rows compare by bytes
           row[size_t(W + lane)] = f.imag() + 0.0;
-          are_real_ &= f.imag() == 0.0;
         }
         index[size_t(block) * legs + size_t(leg)] = set.number_of(row);
       }
@@ -142,7 +141,7 @@ PhaseTable::PhaseTable(const HopStencil& stencil, const HopFactors& factors, Pre
 }
 
 RawPhases PhaseTable::raw(int parity) const {
-  return {static_cast<const int32_t*>(index_[parity].data()), memory_.data(), are_real_};
+  return {static_cast<const int32_t*>(index_[parity].data()), memory_.data()};
 }
 
 }  // namespace trellis

@@ -57,7 +57,6 @@ class PhaseTable {
  private:
   Memory index_[2], memory_;
   int rows_ = 0;
-  bool are_real_ = true;
 };
 
 }  // namespace trellis

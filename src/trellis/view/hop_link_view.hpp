@@ -36,13 +36,11 @@ class UnitaryRows {
   ColorRow<Real> first_, second_;
 };
 
-/// This view gives links of N = 18, 12 (SU(3)) or 14 (U(3)) reals as rows, of the slots of a block. With
-/// are_beside, links that lead to a site lie beside its own in the order of legs (field/hop_links.hpp): those
-/// of mu are the slots 2 mu, forwards, and 2 mu + 1.
-template <class Layout, class Storage, int N, bool are_beside = false>
+/// This view gives links of N = 18, 12 (SU(3)) or 14 (U(3)) reals as rows.
+template <class Layout, class Storage, int N>
 class HopLinkView {
  public:
-  using Array = SiteArray<Layout, Storage, N, are_beside>;
+  using Array = SiteArray<Layout, Storage, N>;
   HopLinkView() = default;
   explicit HopLinkView(const RawField& raw) : array_{raw} {}
   TRELLIS_SITE_FN auto rows(int block, int mu) const {
@@ -59,8 +57,8 @@ class HopLinkView {
   Array array_;
 };
 /// This view has no links, for hops without a second distance.
-template <class Layout, class Storage, bool are_beside>
-class HopLinkView<Layout, Storage, 0, are_beside> {
+template <class Layout, class Storage>
+class HopLinkView<Layout, Storage, 0> {
  public:
   HopLinkView() = default;
   explicit HopLinkView(const RawField&) {}
@@ -68,43 +66,40 @@ class HopLinkView<Layout, Storage, 0, are_beside> {
 
 /// These are the links of all legs of a hop over one distance d. They ask for what lies `blocks_ahead` blocks
 /// further on where the field at x says so: one flag and a constant, for a number that is known at run time
-/// only takes registers that the products need. So does an order of links (are_beside) that is known at run
-/// time only: it made hops in the cache half as slow again.
-template <class Layout, class Storage, int N, bool are_beside>
+/// only takes registers that the products need.
+template <class Layout, class Storage, int N>
 class HopLegLinks {
  public:
-  using Links = HopLinkView<Layout, Storage, N, are_beside>;
+  using Links = HopLinkView<Layout, Storage, N>;
   /// Links that are asked for leg by leg come while the core computes; those of a whole block at once would
   /// fill its queue (lab/two_hops).
-  static constexpr int blocks_ahead = 1;
+  static constexpr int blocks_ahead = 2;
 
   HopLegLinks() = default;
   /// @pre here.blocks_ahead is 0 or blocks_ahead
   HopLegLinks(const RawField& here, const RawField& there)
-      : here_{here}, there_{there}, asks_ahead_{here.blocks_ahead != 0} {}
+      : here_{here}, there_{there}, lie_beside_{here.slots == 8}, asks_ahead_{here.blocks_ahead != 0} {}
 
   /// Returns V_mu(x).
-  TRELLIS_SITE_FN auto forward(int block, int mu) const {
-    return rows(here_, block, are_beside ? 2 * mu : mu);
-  }
+  TRELLIS_SITE_FN auto forward(int block, int mu) const { return rows(here_, block, mu); }
   /// Returns V_mu(x - d mu), which lies in the block behind, or beside the links of this one.
   TRELLIS_SITE_FN auto backward(int block, int behind, int mu) const {
-    if constexpr (are_beside)
-      return rows(here_, block, 2 * mu + 1);
-    else
-      return rows(there_, behind, mu);
+    const Links& links = lie_beside() ? here_ : there_;
+    return rows(links, lie_beside() ? block : behind, lie_beside() ? 4 + mu : mu);
   }
+  /// Returns true where links that lead to x lie beside its own.
+  TRELLIS_SITE_FN bool lie_beside() const { return !Links::Array::is_gpu && lie_beside_; }
 
  private:
   static constexpr size_t link_bytes = size_t(N) * Layout::lanes * sizeof(typename Links::Array::Element);
 
-  TRELLIS_SITE_FN auto rows(const Links& links, int block, int slot) const {
+  TRELLIS_SITE_FN auto rows(const Links& links, int block, int mu) const {
     if constexpr (!Links::Array::is_gpu)
-      if (asks_ahead_) ask_for<link_bytes>(links.array().origin_address(block + blocks_ahead, slot));
-    return links.rows(block, slot);
+      if (asks_ahead_) ask_for<link_bytes>(links.array().origin_address(block + blocks_ahead, mu));
+    return links.rows(block, mu);
   }
   Links here_, there_;
-  bool asks_ahead_ = false;
+  bool lie_beside_ = false, asks_ahead_ = false;
 };
 
 }  // namespace trellis

@@ -51,31 +51,15 @@ class HopStencilView {
 struct RawPhases {
   const int32_t* index = nullptr;  ///< [block][leg]
   const void* rows = nullptr;      ///< [row][re, im][lane], scalars of the arithmetic
-  bool are_real = false;           ///< all imaginary parts are zero
-};
-
-/// Says whether all factors are real; GPUs, which wait for memory, do not ask, and keep no flag.
-template <bool keeps>
-struct RealFactors {
-  RealFactors() = default;
-  explicit RealFactors(bool) {}
-  static constexpr bool are_real = false;
-};
-template <>
-struct RealFactors<true> {
-  bool are_real = false;
 };
 
 template <class Layout, class Scalar>
-class PhaseView : RealFactors<!std::is_base_of_v<GpuLayout, Layout>> {
-  using RealFlag = RealFactors<!std::is_base_of_v<GpuLayout, Layout>>;
-
+class PhaseView {
  public:
   static constexpr int W = Layout::lanes;
   using Real = LaneReal<Scalar, W>;
   PhaseView() = default;
-  explicit PhaseView(const RawPhases& raw)
-      : RealFlag{raw.are_real}, index_{raw.index}, rows_{static_cast<const Scalar*>(raw.rows)} {}
+  explicit PhaseView(const RawPhases& raw) : index_{raw.index}, rows_{static_cast<const Scalar*>(raw.rows)} {}
 
   TRELLIS_SITE_FN const Scalar* row(int block, int leg) const {
     return rows_ + size_t(table_entry<Layout>(index_, block, leg)) * (2 * W);
@@ -85,15 +69,6 @@ class PhaseView : RealFactors<!std::is_base_of_v<GpuLayout, Layout>> {
   TRELLIS_SITE_FN Complex<Real> phase(int block, int leg) const {
     const Scalar* r = row(block, leg);
     return {real_part(r), imaginary_part(r)};
-  }
-  /// Adds p g to sum. Real factors take half the arithmetic, and the bits are the same: a sum that begins
-  /// with zero never is -0.
-  TRELLIS_SITE_FN void add_times(Complex<Real>& sum, const Scalar* row, const Complex<Real>& g) const {
-    if (this->are_real) {
-      sum = {fma(real_part(row), g.re, sum.re), fma(real_part(row), g.im, sum.im)};
-      return;
-    }
-    mul_add(sum, {real_part(row), imaginary_part(row)}, g);
   }
 
  private:

@@ -46,8 +46,7 @@ struct RawField {
   int blocks_ahead = 0;
 };
 
-/// Links whose slots are not a direction each (field/hop_links.hpp) lie as other fields do: is_plain.
-template <class Layout, class Storage, int N, bool is_plain = false>
+template <class Layout, class Storage, int N>
 class SiteArray {
  public:
   using Element = typename StorageTraits<Storage>::element;
@@ -58,7 +57,7 @@ class SiteArray {
   static constexpr bool rounds = !std::is_same_v<Element, Scalar>;  ///< stored is not what was computed
   static constexpr bool is_gpu = std::is_base_of_v<GpuLayout, Layout>;
   /// Links are kept in one of these numbers of reals; others always lie as [block][slot].
-  static constexpr bool may_be_links = !is_plain && (N == 18 || N == 14 || N == 12 || N == 8);
+  static constexpr bool may_be_links = N == 18 || N == 14 || N == 12 || N == 8;
 
   SiteArray() = default;
   explicit SiteArray(const RawField& raw)

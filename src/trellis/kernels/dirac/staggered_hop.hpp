@@ -32,7 +32,7 @@ inline constexpr double staggered_hop_flops = 570, improved_hop_flops = 1146;
 struct HopPart {
   RawHopStencil stencil;  ///< it belongs to the parity of `out`
   RawPhases phases;       ///< they belong to the parity of `out`
-  /// They have the parity of `out` and of `in`; slot = mu, or that of view/hop_link_view.hpp with back links.
+  /// They have the parity of `out` and of `in`; slot = mu, or 4 + mu: back links.
   RawField links_here, links_there;
   int link_reals = 0;  ///< it is 18, 12 or 14; 0: there are no hops over this distance
   RawField ghosts[8];  ///< each leg has colour vectors; slots = right-hand sides
@@ -57,9 +57,8 @@ struct VectorBatch {
   ColorVector<R> v[S];
 };
 
-/// It is one distance of a hop, for S right-hand sides at a time. With are_beside, which CPUs have, links
-/// that lead to a site lie beside its own.
-template <class Layout, class Storage, int LinkReals, bool are_beside>
+/// It is one distance of a hop, for S right-hand sides at a time.
+template <class Layout, class Storage, int LinkReals>
 class HopLegs {
  public:
   using Vectors = ColorVectorView<Layout, Storage>;
@@ -169,11 +168,11 @@ class HopLegs {
       Ready v[S];
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
         v[s] = link_ready(in, n.index, slot + s);
-        if constexpr (are_beside) move_lanes(v[s], leg, n.moves);
+        if (links_.lie_beside()) move_lanes(v[s], leg, n.moves);
       });
       rows_dagger_multiply(h.v, links_.backward(block, n.index, mu), v);
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
-        if constexpr (!are_beside) move_lanes(h.v[s], leg, n.moves);
+        if (!links_.lie_beside()) move_lanes(h.v[s], leg, n.moves);
       });
     }
     const Scalar* factor = phases_.row(block, leg);
@@ -184,7 +183,7 @@ class HopLegs {
 
   /// Adds: sum += p g.
   TRELLIS_SITE_FN void accumulate(Complex<Real>& sum, const Scalar* factor, const Complex<Real>& g) const {
-    phases_.add_times(sum, factor, g);
+    mul_add(sum, {phases_.real_part(factor), phases_.imaginary_part(factor)}, g);
   }
 
   TRELLIS_SITE_FN void move_lanes(ColorVector<Real>& v, int leg, int moves) const {
@@ -199,12 +198,11 @@ class HopLegs {
 
   HopStencilView<Layout> stencil_;
   PhaseView<Layout, Scalar> phases_;
-  HopLegLinks<Layout, Storage, LinkReals, are_beside> links_;
+  HopLegLinks<Layout, Storage, LinkReals> links_;
   GhostView ghosts_[8];
 };
 
-template <class Layout, class Storage, int NearReals, int FarReals,
-          bool are_beside = !std::is_base_of_v<GpuLayout, Layout>>
+template <class Layout, class Storage, int NearReals, int FarReals>
 class StaggeredHop {
  public:
   using Vectors = ColorVectorView<Layout, Storage>;
@@ -223,7 +221,7 @@ class StaggeredHop {
         a_{Scalar(call.x_scalar)},
         b_{Scalar(call.hop_scalar)},
         has_x_{call.x_scalar != 0} {
-    if constexpr (FarReals != 0) far_ = HopLegs<Layout, Storage, FarReals, are_beside>(call.far);
+    if constexpr (FarReals != 0) far_ = HopLegs<Layout, Storage, FarReals>(call.far);
   }
 
   /// A thread of a GPU can take so many right-hand sides.
@@ -270,8 +268,8 @@ class StaggeredHop {
     out_.store(block, slot, result);
   }
 
-  HopLegs<Layout, Storage, NearReals, are_beside> near_;
-  HopLegs<Layout, Storage, FarReals == 0 ? 18 : FarReals, are_beside> far_;
+  HopLegs<Layout, Storage, NearReals> near_;
+  HopLegs<Layout, Storage, FarReals == 0 ? 18 : FarReals> far_;
   Vectors in_, out_, x_;
   Scalar a_, b_;
   bool has_x_;

@@ -37,9 +37,9 @@ void run_with_energies(const StaggeredHopCall& call, const Make& make, const Lin
       call.energies);
 }
 
-template <class Layout, class Storage, int NearReals, int FarReals, bool are_beside>
-void run_in_order(const StaggeredHopCall& call, const SiteRange& sites) {
-  using Hop = StaggeredHop<Layout, Storage, NearReals, FarReals, are_beside>;
+template <class Layout, class Storage, int NearReals, int FarReals>
+void run(const StaggeredHopCall& call, const SiteRange& sites) {
+  using Hop = StaggeredHop<Layout, Storage, NearReals, FarReals>;
   const auto make = [&](int blocks_ahead) {
     return blocks_ahead == 0 ? Hop(call) : Hop(asking(call, blocks_ahead));
   };
@@ -53,18 +53,6 @@ void run_in_order(const StaggeredHopCall& call, const SiteRange& sites) {
     throw BadArgument(message("energies of a staggered hop in ", call.slots,
                               " right-hand sides, or in 16-bit storage: at most 2, in double or float"));
   launch::for_each_site_ask_ahead<Storage>(sites, call.slots, make, lines, {call.working_set, call.geometry});
-}
-/// Naive links come in both orders on CPUs (operator/staggered_hopping.hpp).
-template <class Layout, class Storage, int NearReals, int FarReals>
-void run(const StaggeredHopCall& call, const SiteRange& sites) {
-  constexpr bool has_legs = !std::is_base_of_v<GpuLayout, Layout>;
-  const bool is_beside = call.near.links_here.slots == 8;
-  if constexpr (has_legs && FarReals == 0)
-    if (!is_beside) return run_in_order<Layout, Storage, NearReals, 0, false>(call, sites);
-  if (is_beside != has_legs)
-    throw BadArgument(message("links of a staggered hop in ", call.near.links_here.slots, " slots: expected ",
-                              has_legs ? 8 : 4, " in this layout"));
-  run_in_order<Layout, Storage, NearReals, FarReals, has_legs>(call, sites);
 }
 }  // namespace
 

@@ -56,7 +56,7 @@ class StaggeredHopLines {
                           sizeof(typename StorageTraits<Storage>::element)} {}
 
   /// Links ask so far ahead by themselves.
-  static constexpr int blocks_ahead = HopLegLinks<Layout, Storage, NearReals, false>::blocks_ahead;
+  static constexpr int blocks_ahead = HopLegLinks<Layout, Storage, NearReals>::blocks_ahead;
 
   size_t bytes_of_block() const {
     const size_t near = 8 * near_.link_bytes + 7 * bytes_of_vectors_;

@@ -124,11 +124,7 @@ class VectorFaces {
   static constexpr int most = VectorFacesCall::most;
 
   explicit VectorFaces(const VectorFacesCall& call)
-      : near_{call.links[0]},
-        far_{call.links[1]},
-        in_{call.in},
-        count_{call.count},
-        legs_of_mu_{call.links[0].slots / 4} {
+      : near_{call.links[0]}, far_{call.links[1]}, in_{call.in}, count_{call.count} {
     for (int i = 0; i < count_; ++i) faces_[i] = VectorPlaces<Layout, Storage>(call.faces[i]);
   }
 
@@ -145,27 +141,18 @@ class VectorFaces {
     if (face.leg() % 2 == 0)
       h[0] = to_ghost(ready);
     else if (face.hop() == 0)
-      rows_dagger_multiply(h, near_.rows(block, slot_of(face.leg() / 2)), v);
+      rows_dagger_multiply(h, near_.rows(block, face.leg() / 2), v);
     else
-      rows_dagger_multiply(h, far_.rows(block, slot_of(face.leg() / 2)), v);
+      rows_dagger_multiply(h, far_.rows(block, face.leg() / 2), v);
     face.deliver(h[0], index, slot);
   }
 
  private:
-  /// Returns where the forward link of mu is: CPUs may have those of both legs of mu
-  /// (view/hop_link_view.hpp).
-  TRELLIS_SITE_FN int slot_of(int mu) const {
-    if constexpr (std::is_base_of_v<GpuLayout, Layout>)
-      return mu;
-    else
-      return mu * legs_of_mu_;
-  }
-
   HopLinkView<Layout, Storage, NearReals> near_;
   HopLinkView<Layout, Storage, FarReals> far_;
   Vectors in_;
   VectorPlaces<Layout, Storage> faces_[most];
-  int count_, legs_of_mu_;
+  int count_;
 };
 
 struct SiteRange;

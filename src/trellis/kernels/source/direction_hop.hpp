@@ -89,7 +89,7 @@ class DirectionHop {
   }
 
   HopStencilView<Layout> stencil_;
-  HopLegLinks<Layout, Storage, 18, false> links_;
+  HopLegLinks<Layout, Storage, 18> links_;
   Vectors in_, out_, x_, ghosts_[2];
   Scalar a_, b_;
   bool has_x_;
