@@ -110,8 +110,9 @@ def main() -> int:
             *("-W", "--keep-going", "-n", "-q", "-E", "-j", "2", str(source), str(part)),
         ]
     )
-    shutil.rmtree(output, ignore_errors=True)
-    part.replace(output)
+    if part.is_dir():
+        shutil.rmtree(output, ignore_errors=True)
+        part.replace(output)
     pages = len(list(output.rglob("*.html")))
     print(
         f"site: {pages} pages in {time.monotonic() - start:.0f} s, status {status}: {output / 'index.html'}"

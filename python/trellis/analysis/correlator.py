@@ -21,17 +21,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..ground.crash_safe_files import make_folder
-from ..ground.errors import BadArgument
 from ..run_files.loading import validate_run
+from .correlator_arguments import lattice_of, momentum_of, numbers_of, rows_of, sign_of
 from .masses.assemble import effective_mass_series, mean_series
 from .masses.correlators import ParticleCorrelator, particle_correlators
 from .pipeline import analyze_measurements
 from .readers.hdf5_files import open_hdf5
 from .readers.sources import averaged_sources, from_the_source
 from .records.errors import AnalysisError, FitFailed, in_one_line
-from .records.limits import NAME_IN_WORDS, RANGE_IN_WORDS, in_range, is_file_name
+from .records.limits import NAME_IN_WORDS, is_file_name
 from .records.measurements import CorrelatorData, Measurements
-from .records.numbering import number_text, numbers_in_streams, same_numbers, stream_names
+from .records.numbering import number_text, same_numbers, stream_names
 from .records.options import AnalysisOptions
 from .records.record import Series
 from .records.results import ParticleResult, Results
@@ -119,19 +119,19 @@ class Correlator:
         if not isinstance(boundary_t, str) or boundary_t not in _BOUNDARIES:
             expected = "periodic, antiperiodic or dirichlet"
             raise AnalysisError(f"{name}: boundary_t: expected {expected}, found {boundary_t!r}")
-        symmetry, parity = _sign(name, "symmetry", symmetry), _sign(name, "parity", parity)
+        symmetry, parity = sign_of(name, "symmetry", symmetry), sign_of(name, "parity", parity)
         if symmetry not in (None, 0, 1, -1) or (symmetry and type != "meson"):
             expected = "+1, -1, 0 or None, for mesons" if type == "meson" else "None or 0 for a baryon"
             raise AnalysisError(f"{name}: symmetry: expected {expected}, found {symmetry!r}")
         if parity not in (None, 1, -1) or (parity is not None and type != "baryon"):
             raise AnalysisError(f"{name}: parity: expected +1 or -1, for baryons, found {parity!r}")
         self.name = name
-        rows = _rows(name, values)
+        rows = rows_of(name, values)
         rows = rows if source_times is None else from_the_source(name, rows, source_times, type, boundary_t)
-        numbers = _numbers(name, configurations, streams, len(rows))
+        numbers = numbers_of(name, configurations, streams, len(rows))
         self.numbers, self.values, self.source_counts = averaged_sources(rows, numbers)
-        self.momentum = _three(name, momentum)
-        self.lattice = _lattice(name, lattice, self.values.shape[1])
+        self.momentum = momentum_of(name, momentum)
+        self.lattice = lattice_of(name, lattice, self.values.shape[1])
         self.attributes = {"type": type, "particle": name, "boundary_t": boundary_t}
         given = {"time_symmetry": symmetry, "parity": parity, "source": source, "sink": sink}
         self.attributes |= {key: value for key, value in given.items() if value is not None}
@@ -206,89 +206,6 @@ class Correlator:
     def _of_particle(self) -> ParticleCorrelator:
         options = AnalysisOptions(particles=[self.name], averages={}, moving=any(self.momentum))
         return particle_correlators(measurements_of([self]), options)[0]
-
-
-def _rows(name: str, values: ArrayLike) -> NDArray:
-    """Return the values as [row, source, time]."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise AnalysisError(
-            f"{name}: values: expected numbers on all configurations, found {np.ma.count_masked(values)} "
-            "masked ones; leave these configurations out"
-        )
-    found = _array(name, "values", values)
-    if found.dtype.kind not in "iufc":
-        raise AnalysisError(f"{name}: values: expected numbers, found type {found.dtype}")
-    if found.ndim == 2:
-        found = found[:, np.newaxis, :]
-    if found.ndim != 3 or 0 in found.shape or found.shape[2] < 2:
-        expected = "[configuration, time] or [configuration, source, time] with at least 2 times"
-        raise AnalysisError(f"{name}: values: expected {expected}, found the shape {np.shape(values)}")
-    if not np.all(np.isfinite(found)):
-        first = tuple(int(i) for i in np.argwhere(~np.isfinite(found))[0])
-        raise AnalysisError(
-            f"{name}: values: expected finite numbers, found {found[first]} in row {first[0]}, source "
-            f"{first[1]}, t = {first[2]}"
-        )
-    if not in_range(found):
-        largest = np.abs(found).max()
-        raise AnalysisError(f"{name}: values: expected {RANGE_IN_WORDS}, found {largest:.1e}; rescale them")
-    return found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
-
-
-def _numbers(
-    name: str, configurations: ArrayLike | None, streams: Sequence[str] | None, count: int
-) -> NDArray:
-    numbers = np.arange(count) if configurations is None else _array(name, "configurations", configurations)
-    if (
-        numbers.dtype.kind not in "iu"
-        or numbers.shape != (count,)
-        or np.any(numbers > np.iinfo(np.int64).max)
-    ):
-        raise AnalysisError(
-            f"{name}: configurations: expected {count} whole numbers of 64 bits, one for each row, found "
-            f"{numbers.dtype} of the shape {numbers.shape}"
-        )
-    numbers = numbers.astype(np.int64)
-    if streams is None:
-        return numbers
-    if isinstance(streams, str) or not isinstance(streams, Iterable):
-        raise AnalysisError(f"{name}: streams: expected {count} names, one for each row, found {streams!r}")
-    try:
-        return numbers_in_streams(list(streams), numbers)
-    except BadArgument as error:
-        raise AnalysisError(f"{name}: {error}") from None
-
-
-def _array(name: str, what: str, values: object) -> NDArray:
-    try:
-        return np.asarray(values)
-    except ValueError as error:  # rows are not of one length
-        raise AnalysisError(f"{name}: {what}: expected an array, found {in_one_line(error)}") from None
-
-
-def _sign(name: str, what: str, value: object) -> int | None:
-    """Return a whole number or None; a 1.0 is none."""
-    if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool)):
-        return None if value is None else int(value)
-    raise AnalysisError(f"{name}: {what}: expected a whole number or None, found {value!r}")
-
-
-def _three(name: str, momentum: Sequence[int]) -> tuple[int, int, int]:
-    found = _array(name, "momentum", momentum)
-    if found.shape != (3,) or found.dtype.kind not in "iu":
-        raise AnalysisError(f"{name}: momentum: expected three whole numbers, found {momentum!r}")
-    x, y, z = (int(n) for n in found)
-    return x, y, z
-
-
-def _lattice(name: str, lattice: Sequence[int] | None, extent: int) -> tuple[int, int, int, int]:
-    if lattice is None:
-        return 0, 0, 0, extent
-    found = _array(name, "lattice", lattice)
-    if found.shape != (4,) or found.dtype.kind not in "iu" or np.any(found < 0) or found[3] != extent:
-        raise AnalysisError(f"{name}: lattice: expected [Lx, Ly, Lz, {extent}], found {lattice!r}")
-    x, y, z, t = (int(n) for n in found)
-    return x, y, z, t
 
 
 def measurements_of(correlators: Iterable[Correlator]) -> Measurements:

@@ -24,7 +24,7 @@ from .masses.correlators import ParticleCorrelator, particle_correlators
 from .masses.gevp_fits import solve_gevp
 from .masses.models import BackwardState
 from .masses.residual_mass import plateau_warning, residual_mass
-from .masses.result_names import has_parity_partner, parity_partner, require_own_names
+from .masses.result_names import has_parity_partner, parity_partner, require_own_names, without_particle
 from .masses.spectrum import backward_state_of, fit_particle
 from .masses.window_scan import ParticleFit
 from .physical_units import physical_mass, scale_result
@@ -273,7 +273,7 @@ def _fit_all(
     correlators = particle_correlators(measurements, options)
     require_own_names(correlators, options)
     if not correlators and not options.gevp:
-        return {}, _without_particle(measurements)
+        return {}, without_particle(measurements)
     tasks: dict[str, list[ParticleCorrelator]] = {c.name: [c] for c in correlators}
     by_name = {c.name: c for c in correlators}
     for name, members in options.simultaneous.items():
@@ -297,12 +297,6 @@ def _fit_all(
             behind = backward_state_of(fits[c.name], partner)
             _fit_one(partner.name, [partner], behind, measurements, options, fits, failed)
     return fits, failed
-
-
-def _without_particle(measurements: Measurements) -> dict[str, str]:
-    """Return why correlators are left out, where all of them are."""
-    names = [n for n, c in measurements.correlators.items() if c.attributes["type"] in ("meson", "baryon")]
-    return {n: "no particle is named for it; the option particles takes it by this name" for n in names}
 
 
 def _other_parity(correlator: ParticleCorrelator, fits: dict[str, ParticleFit]) -> BackwardState | None:

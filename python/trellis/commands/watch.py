@@ -34,7 +34,9 @@ def watch(path: Path, *, page: bool, port: int, opens: bool, every: float, once:
     """
     try:
         return _watch(path, page=page, port=port, opens=opens, every=every, once=once, json=json)
-    except KeyboardInterrupt:  # the way to end it, from its first second on
+    except KeyboardInterrupt:  # the way to end what goes on, from its first second on
+        if once or json:  # no look was taken, and 0 would say that nothing is wrong
+            raise
         return 0
 
 

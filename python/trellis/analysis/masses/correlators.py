@@ -196,7 +196,7 @@ def _relative_size(other: NDArray, used: NDArray) -> float:
     if not is_beyond_noise(near_source(other)):
         return 0.0
     sizes = [float(np.abs(near_source(part).mean(axis=0)).sum()) for part in (other, used)]
-    return sizes[0] / sizes[1]
+    return sizes[0] / sizes[1] if sizes[1] else np.inf
 
 
 def is_beyond_noise(samples: NDArray) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..records.errors import AnalysisError
+from ..records.measurements import Measurements
 from ..records.options import AnalysisOptions
 from .correlators import ParticleCorrelator
 
@@ -54,3 +55,9 @@ def _results(correlators: list[ParticleCorrelator], options: AnalysisOptions) ->
     for name, wanted in options.gevp.items():
         for n in range(min(wanted.states or len(wanted.matrix), len(wanted.matrix))):
             yield f"{name}_{n}", f"state {n} of gevp.{name}"
+
+
+def without_particle(measurements: Measurements) -> dict[str, str]:
+    """Return why correlators are left out, where all of them are."""
+    names = [n for n, c in measurements.correlators.items() if c.attributes["type"] in ("meson", "baryon")]
+    return {n: "no particle is named for it; the option particles takes it by this name" for n in names}

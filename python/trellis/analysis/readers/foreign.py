@@ -21,7 +21,7 @@ from .foreign_pyerrors import read_ms5_xsf, read_sfcf
 from .foreign_table import read_table
 from .lalibe_names import configuration_numbers
 from .numbers_of_files import stream_in_path
-from .packed_files import unpacked, without_packing
+from .packed_files import ends_with_a_line, without_packing
 
 #: Files with these ends of names are taken from folders; files that are named themselves may have any.
 _SUFFIXES = {
@@ -82,7 +82,7 @@ def read_foreign(
         result.warnings += [
             f"{path}: the last line has no end: the file may be cut off within its last number"
             for path in files
-            if not unpacked(path).endswith((b"\n", b"\r"))
+            if not ends_with_a_line(path)
         ]
     return _checked(result, given, options)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..records.errors import MeasurementFileError
 
 _MAGIC = b"\x1f\x8b"
+_LINE_ENDS = (b"\n", b"\r")
 
 
 def unpacked(path: Path) -> bytes:
@@ -26,6 +27,15 @@ def unpacked(path: Path) -> bytes:
         return gzip.decompress(raw)
     except (OSError, EOFError, zlib.error) as error:
         raise MeasurementFileError(path, "file", expected="a whole file of gzip", found=error) from None
+
+
+def ends_with_a_line(path: Path) -> bool:
+    """Return True if the last line of a text has an end."""
+    with open(path, "rb") as raw:
+        if raw.read(len(_MAGIC)) == _MAGIC:
+            return unpacked(path).endswith(_LINE_ENDS)
+        raw.seek(max(0, path.stat().st_size - 1))
+        return raw.read().endswith(_LINE_ENDS)
 
 
 def without_packing(name: str) -> str:
